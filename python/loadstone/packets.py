@@ -30,6 +30,8 @@ class Files:
     table: str | None = None
     pcap: str | None = None
     point: str | None = None
+    snap_length: int | None = None
+    """Bytes of each packet that the capture has at most."""
 
     @property
     def limit(self) -> int | None:
@@ -51,7 +53,7 @@ class Files:
                     write(rows)
                     lacks += _lacks(self.table, left_out)
                 if self.pcap:
-                    content, left_out = outcome.pcapng(self.point or POINTS[0]) or (b"", 0)
+                    content, left_out = outcome.pcapng(self.point or POINTS[0], self.snap_length) or (b"", 0)
                     write_pcap(content)
                     lacks += _lacks(self.pcap, left_out)
                 return lacks

@@ -149,6 +149,23 @@ impl Wire {
         }
     }
 
+    /// The last `count` bytes, or all where there are fewer.
+    pub fn last(&self, count: u64) -> Vec<Chunk> {
+        let (mut left, mut last) = (count, Vec::new());
+        for chunk in self.chunks.iter().rev() {
+            if left == 0 {
+                break;
+            }
+            let mut piece = chunk.clone();
+            let before = piece.len().saturating_sub(left);
+            piece.split_to(before);
+            left -= piece.len();
+            last.push(piece);
+        }
+        last.reverse();
+        last
+    }
+
     /// Takes everything.
     pub fn take_all(&mut self) -> Vec<Chunk> {
         let mut out = Vec::new();
@@ -173,6 +190,17 @@ mod tests {
         wire.push(run(10, 5));
         wire.push(run(20, 5));
         assert_eq!(wire.take_all(), [run(0, 15), run(20, 5)]);
+    }
+
+    #[test]
+    fn the_last_bytes_are_those_that_were_pushed_last() {
+        let mut wire = Wire::default();
+        wire.push(Chunk::Bytes(Bytes::from_static(b"head")));
+        wire.push(run(0, 10));
+        assert_eq!(wire.last(0), []);
+        assert_eq!(wire.last(4), [run(6, 4)]);
+        assert_eq!(wire.last(12), [Chunk::Bytes(Bytes::from_static(b"ad")), run(0, 10)]);
+        assert_eq!(wire.last(99), wire.take_all());
     }
 
     proptest! {

@@ -127,7 +127,7 @@ impl Tls {
     }
 
     /// Bytes that a record adds to its content.
-    fn overhead(self) -> u64 {
+    pub fn overhead(self) -> u64 {
         match self {
             Tls::None => 0,
             // RC4 and SHA-1, as servers of the time preferred it.
@@ -135,6 +135,12 @@ impl Tls {
             Tls::V1_2 => 29,
             Tls::V1_3 => 22,
         }
+    }
+
+    /// The content of each record that `content` bytes are written in. Without TLS all of it is one piece.
+    pub fn records(self, content: u64) -> impl Iterator<Item = u64> {
+        let most = if self == Tls::None { u64::MAX } else { MAX_RECORD };
+        (0..content.div_ceil(most)).map(move |record| (content - record * most).min(most))
     }
 
     /// How much content fits into `room` bytes of the transport: at most one record, so that the next data is chosen as
@@ -266,12 +272,10 @@ impl Records {
         if self.tls == Tls::None {
             return content;
         }
-        let (mut left, mut total) = (content, 0);
-        while left > 0 {
-            let content = left.min(MAX_RECORD);
+        let mut total = 0;
+        for content in self.tls.records(content) {
             let missing = content + self.tls.overhead();
             self.under_way.push_back(TlsRecord { missing, content });
-            left -= content;
             total += missing;
         }
         total

@@ -6,7 +6,7 @@ use loadstone_http::Protocol;
 use loadstone_load::page::Page;
 use loadstone_net::Network;
 use loadstone_scenario::columns::{self, Column, Value};
-use loadstone_scenario::{CapturePoint, HostRole, Part, Plan};
+use loadstone_scenario::{CapturePoint, HostRole, Part, Plan, SNAP_LENGTH};
 use loadstone_units::{Seed, Time};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyAttributeError;
@@ -230,12 +230,20 @@ impl Outcome {
         Some((py.detach(|| capture.csv()), capture.left_out))
     }
 
-    /// The same packets as a file in pcapng, as they are seen at a point, and how many there were beyond those.
-    fn pcapng<'py>(&self, py: Python<'py>, point: &str) -> PyResult<Option<(Bound<'py, PyBytes>, u64)>> {
+    /// The same packets as a file in pcapng, as they are seen at a point, with so many bytes of each at most, and how many there
+    /// were beyond those.
+    #[pyo3(signature = (point, snap_length = None))]
+    fn pcapng<'py>(
+        &self,
+        py: Python<'py>,
+        point: &str,
+        snap_length: Option<u32>,
+    ) -> PyResult<Option<(Bound<'py, PyBytes>, u64)>> {
         let Some(capture) = self.outcome.capture.as_ref() else { return Ok(None) };
         let point: CapturePoint = point.parse().map_err(Failure::from)?;
+        let snap_length = snap_length.unwrap_or(SNAP_LENGTH);
         let mut file = Vec::new();
-        py.detach(|| capture.write_pcapng(point, &mut file)).expect("memory takes what is written");
+        py.detach(|| capture.write_pcapng(point, snap_length, &mut file)).expect("memory takes what is written");
         Ok(Some((PyBytes::new(py, &file), capture.left_out)))
     }
 

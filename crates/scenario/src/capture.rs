@@ -1,6 +1,6 @@
 //! The packets of one run, one by one, alike in both worlds.
 
-use crate::{CongestionWindowAt, Plan};
+use crate::{CongestionWindowAt, Plan, Transcript};
 use loadstone_net::tcp::Repair;
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, Fate, LinkId, RouteEnds};
@@ -27,6 +27,8 @@ pub struct Capture {
     pub browsers: usize,
     /// The run's connections, in the order of opening.
     pub connections: Vec<CapturedConnection>,
+    /// What the client and the server of each of them wrote; empty over the real kernel.
+    pub transcripts: Vec<[Transcript; 2]>,
     /// The first ones, as many as were asked for.
     pub packets: Vec<Captured>,
     /// How many came after them.
@@ -44,6 +46,8 @@ pub struct CapturedConnection {
     pub server: u32,
     /// The server's TCP port: 443 with TLS, else 80.
     pub server_port: u16,
+    /// Its TLS.
+    pub tls: Tls,
     /// The links at the ends of what its client sends; `None` if that meets no link.
     pub there: Option<RouteEnds>,
     /// The same of what its server sends.
@@ -151,6 +155,7 @@ impl CapturedConnection {
             client: client as u32,
             server: server as u32,
             server_port: if way.is_some_and(|way| way.tls != Tls::None) { 443 } else { 80 },
+            tls: way.map_or(Tls::None, |way| way.tls),
             there: way.and_then(|way| fabric.route_ends(way.there)),
             back: way.and_then(|way| fabric.route_ends(way.back)),
         }

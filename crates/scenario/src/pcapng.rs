@@ -24,43 +24,57 @@ use std::time::Duration;
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 /// Times are in 10⁻⁹ s (`if_tsresol`).
 const NANOSECONDS: u8 = 9;
-/// The maximum of bytes that are kept of a packet: its headers.
-const SNAP_LENGTH: u32 = 100;
+/// The maximum of bytes that are kept of a packet, if nothing else is asked for: as tcpdump has it, all of it.
+pub const SNAP_LENGTH: u32 = 262_144;
 /// The ports of clients, in the order of their connections: those of Linux.
 const CLIENT_PORTS: std::ops::Range<u16> = 32_768..61_000;
 
 impl Capture {
-    /// Writes the packets that are seen at a point as pcapng, in the order of time: headers whole and data cut off, one
-    /// interface, the names of hosts, nanoseconds. The same capture gives the same bytes.
+    /// Writes the packets that are seen at a point as pcapng, in the order of time: one interface, the names of hosts,
+    /// nanoseconds, and of each packet `snap_length` bytes at most. The same capture gives the same bytes.
     ///
-    /// A packet has a comment if it repairs a loss, repeats what was sent before, or does not arrive.
+    /// The data are what was written: heads and frames; bodies and what TLS encrypts are zeros. Of the real kernel's packets
+    /// there are only the headers. A packet has a comment if it repairs a loss, repeats what was sent before, or does not
+    /// arrive.
     ///
     /// # Errors
     /// If it cannot be written there.
-    pub fn write_pcapng(&self, point: CapturePoint, to: impl io::Write) -> io::Result<()> {
-        self.write_blocks(point, to).map_err(|error| match error {
+    pub fn write_pcapng(&self, point: CapturePoint, snap_length: u32, to: impl io::Write) -> io::Result<()> {
+        self.write_blocks(point, snap_length, to).map_err(|error| match error {
             PcapError::IoError(error) => error,
             other => io::Error::other(other.to_string()),
         })
     }
 
-    fn write_blocks(&self, point: CapturePoint, to: impl io::Write) -> Result<(), PcapError> {
+    fn write_blocks(&self, point: CapturePoint, snap_length: u32, to: impl io::Write) -> Result<(), PcapError> {
         let mut writer = PcapNgWriter::with_section_header(to, self.section())?;
-        writer.write_pcapng_block(interface(point))?;
+        writer.write_pcapng_block(interface(point, snap_length))?;
         writer.write_pcapng_block(self.names())?;
         let notes = PacketNotes::of(self);
         for sighting in self.sightings(point, EPOCH) {
             let packet = &self.packets[sighting.packet];
             let options = notes.comment(self, sighting.packet).map(|text| EnhancedPacketOption::Comment(text.into()));
+            let payload = self.payload(packet);
+            let mut data = headers(packet, payload.as_deref(), &notes.addressing(self, sighting.packet));
+            data.extend(payload.into_iter().flatten());
+            data.truncate(snap_length as usize);
             writer.write_pcapng_block(EnhancedPacketBlock {
                 interface_id: 0,
                 timestamp: sighting.at,
                 original_len: packet.bytes,
-                data: headers(packet, &notes.addressing(self, sighting.packet)).into(),
+                data: data.into(),
                 options: options.into_iter().collect(),
             })?;
         }
         writer.into_inner().flush().map_err(PcapError::IoError)
+    }
+
+    /// A packet's data, if they are known.
+    fn payload(&self, packet: &Captured) -> Option<Vec<u8>> {
+        let said = self.transcripts.get(packet.connection as usize)?;
+        let connection = &self.connections[packet.connection as usize];
+        let said = &said[usize::from(packet.sender != connection.client)];
+        Some(said.bytes(connection.tls, packet.seq..packet.seq + u64::from(packet.len)))
     }
 
     fn section(&self) -> SectionHeaderBlock<'static> {
@@ -81,7 +95,7 @@ impl Capture {
     }
 }
 
-fn interface(point: CapturePoint) -> InterfaceDescriptionBlock<'static> {
+fn interface(point: CapturePoint, snaplen: u32) -> InterfaceDescriptionBlock<'static> {
     let described = match point {
         CapturePoint::Client => "the browsers' end of their connections",
         CapturePoint::Server => "the servers' end of all connections",
@@ -92,7 +106,7 @@ fn interface(point: CapturePoint) -> InterfaceDescriptionBlock<'static> {
         InterfaceDescriptionOption::IfDescription(described.into()),
         InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
     ];
-    InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: SNAP_LENGTH, options }
+    InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen, options }
 }
 
 /// The address of a host, which a bed gives it as well.

@@ -8,7 +8,7 @@ use loadstone_load::page::HostId;
 use loadstone_load::{ConnId, ConnectionRecord, Program, StreamStalls};
 use loadstone_net::tcp::LossRecovery;
 use loadstone_net::{Route, Stalls};
-use loadstone_scenario::ConnectionOutcome;
+use loadstone_scenario::{ConnectionOutcome, Transcript};
 use loadstone_units::Time;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,6 +46,8 @@ pub(crate) struct ConnectionEnd<T> {
     pub(crate) close_reported: bool,
     /// The program has something to send.
     pub(crate) wants_write: bool,
+    /// What was written on TCP's stream, if the run is captured.
+    pub(crate) transcript: Option<Transcript>,
     pub(crate) timer: TimerId,
 }
 
@@ -89,6 +91,11 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn new(opened: Time, to: HostId, [client, server]: [(T, EndPlace); 2]) -> Connection<T> {
         let ends = [ConnectionEnd::new(client), ConnectionEnd::new(server)];
         Connection { ends, to, opened, established: None, closed: None }
+    }
+
+    /// What both ends write is noted from now on.
+    pub(crate) fn note_transcripts(&mut self) {
+        self.ends.iter_mut().for_each(|end| end.transcript = Some(Transcript::default()));
     }
 
     #[inline]
@@ -145,6 +152,11 @@ impl<T: Transport> Connection<T> {
         self.ends.iter().map(|end| end.transport.loss_recovery()).sum()
     }
 
+    /// What its ends wrote, if it was noted.
+    pub(crate) fn take_transcripts(&mut self) -> [Transcript; 2] {
+        self.ends.each_mut().map(ConnectionEnd::take_transcript)
+    }
+
     /// What it carried.
     pub(crate) fn outcome(&self) -> ConnectionOutcome {
         let [client, server] = &self.ends;
@@ -174,8 +186,16 @@ impl<T: Transport> ConnectionEnd<T> {
             open_reported: false,
             close_reported: false,
             wants_write: false,
+            transcript: None,
             timer,
         }
+    }
+
+    /// What was written here on TCP's stream, if it was noted.
+    fn take_transcript(&mut self) -> Transcript {
+        let mut transcript = self.transcript.take().unwrap_or_default();
+        transcript.close(self.transport.written(TransportStream::TCP));
+        transcript
     }
 
     /// A packet has arrived.
@@ -222,6 +242,9 @@ impl<T: Transport> ConnectionEnd<T> {
             }
             assert!(content <= room, "a program put more on the wire than there was room for");
             stream.written += content;
+            if let Some(transcript) = self.transcript.as_mut().filter(|_| on == TransportStream::TCP) {
+                transcript.note(self.transport.written(on), stream.outbound.last(content));
+            }
             self.transport.write(on, content);
             if content < room {
                 return true;

@@ -7,7 +7,7 @@ use crate::world::{Connection, World};
 use loadstone_load::{ConnectionRecord, Marks, Service, critical_path};
 use loadstone_net::tcp::LossRecovery;
 use loadstone_net::{Fabric, LinkCounts};
-use loadstone_scenario::{CapturedConnection, ConnectionOutcome, HostRole, Outcome, Plan};
+use loadstone_scenario::{Capture, CapturedConnection, ConnectionOutcome, HostRole, Outcome, Plan};
 use loadstone_units::{Seed, Time};
 
 /// Per browser: what the world knows of its load and the browser does not.
@@ -28,7 +28,7 @@ struct BrowserTotals {
 /// The outcome of each browser, in their order, and the marks of its load without those that the outcome has. The
 /// first has the run's packets, if they were captured.
 pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<(Outcome, Marks)> {
-    let World { plan, now, visit, hosts, connections, path, windows, .. } = world;
+    let World { plan, now, visit, hosts, mut connections, path, windows, .. } = world;
     let mut seen: Vec<BrowserTotals> = (0..plan.browsers()).map(|_| BrowserTotals::default()).collect();
     for (at, seen) in seen.iter_mut().enumerate() {
         [seen.down, seen.up] = visit.passed(plan, &path, at);
@@ -41,7 +41,9 @@ pub(crate) fn outcomes(world: World, seed: Seed) -> Vec<(Outcome, Marks)> {
                 [Side::Client, Side::Server].map(|side| connection.ends[side as usize].host as usize);
             CapturedConnection::new(plan, &fabric, client, server)
         });
-        capture(plan, visit.at, log, windows, joined.collect())
+        let captured = capture(plan, visit.at, log, windows, joined.collect());
+        let transcripts = connections.iter_mut().map(Connection::take_transcripts).collect();
+        Capture { transcripts, ..captured }
     });
     note_connections(&mut seen, (plan, &fabric, &visit), connections, now);
     let loads = hosts.into_iter().zip(seen).zip(0..);

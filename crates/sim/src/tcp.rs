@@ -54,6 +54,10 @@ impl Transport for TcpTls {
         self.endpoint.write(self.records.write(content));
     }
 
+    fn written(&self, _: TransportStream) -> u64 {
+        self.endpoint.written()
+    }
+
     #[inline]
     fn poll_arrived(&mut self) -> Option<TransportStream> {
         std::mem::take(&mut self.has_arrived).then_some(TransportStream::TCP)

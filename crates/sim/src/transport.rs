@@ -27,6 +27,9 @@ pub(crate) trait Transport: Debug {
     /// Writes content on a stream.
     fn write(&mut self, on: TransportStream, content: u64);
 
+    /// The sequence number on a stream of the next byte that is written.
+    fn written(&self, on: TransportStream) -> u64;
+
     /// The next stream of which something may have arrived since it was read, until `None`.
     fn poll_arrived(&mut self) -> Option<TransportStream>;
 

@@ -483,7 +483,11 @@ impl<'a> World<'a> {
         let flights = self.plan.variant().tls_flights;
         let tcp_tls = |endpoint, role| TcpTls::new(endpoint, tls, Handshake::new(tls, flights, role));
         let ends = [(tcp_tls(connect, Role::Client), client), (tcp_tls(listen, Role::Server), server)];
-        self.connections.push(Connection::new(self.now, to, ends));
+        let mut opened = Connection::new(self.now, to, ends);
+        if self.capture_limit > 0 {
+            opened.note_transcripts();
+        }
+        self.connections.push(opened);
         let now = self.now;
         self.hosts[from].program().handle_opening(now, client.conn, tag);
         self.flush(EndId::new(connection, Side::Client));

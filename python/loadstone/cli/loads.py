@@ -123,14 +123,21 @@ def page(
     "--pcap",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Write the headers of the load's packets to this file, for Wireshark and tcptrace: pcapng, with "
-    "comments that say why a packet was sent again.",
+    help="Write the load's packets to this file, for Wireshark and tcptrace: pcapng, with comments that say "
+    "why a packet was sent again.",
 )
 @click.option(
     "--pcap-at",
     type=click.Choice(capture_points()),
     help="Where the packets of --pcap are captured: at the client's end, at the servers' ends, or as they "
     "come to the access link, lost ones as well.  [default: client]",
+)
+@click.option(
+    "--pcap-snaplen",
+    metavar="BYTES",
+    type=click.IntRange(100, 262_144),
+    help="Keep so many bytes of each packet for --pcap at most: 100 are little beyond headers.  "
+    "[default: all]",
 )
 @click.option(
     "--scenario",
@@ -151,6 +158,7 @@ def load(
     packets: str | None,
     pcap: str | None,
     pcap_at: str | None,
+    pcap_snaplen: int | None,
     scenario: str | None,
     metric: str,
     exact: bool,
@@ -162,6 +170,8 @@ def load(
 
     if pcap_at and not pcap:
         raise click.UsageError("--pcap-at is where the packets of --pcap are captured: give both.")
+    if pcap_snaplen and not pcap:
+        raise click.UsageError("--pcap-snaplen is what --pcap keeps of a packet: give both.")
     replaying = {name: given.pop(name) for name in options.REPLAYING}
     if replaying["origins"]:
         simulating = {"live": live, "packets": packets, "pcap": pcap, "scenario": scenario}
@@ -171,7 +181,7 @@ def load(
         replays.load(str(page), made, replaying, given)
         return
     replays.refuse_alone(replaying)
-    captured = capture.Files(packets, pcap, pcap_at)
+    captured = capture.Files(packets, pcap, pcap_at, pcap_snaplen)
     measured = None
     if scenario is not None:
         asked = {"exact": exact or None, "metric": None if metric == pages.ONLOAD else metric}

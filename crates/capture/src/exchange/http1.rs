@@ -8,6 +8,8 @@ const LONGEST_HEAD: usize = 64 << 10;
 const MOST_FIELDS: usize = 100;
 /// Requests that wait for their responses at most.
 const MOST_OPEN: usize = 1000;
+/// How responses begin.
+const RESPONSE: &[u8] = b"HTTP/1.";
 const METHODS: [&str; 9] = ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
 
 /// Where a direction is in its messages.
@@ -60,7 +62,17 @@ pub(crate) fn method_named(name: &str) -> Option<&'static str> {
 }
 
 fn is_response(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"HTTP/1.")
+    bytes.starts_with(RESPONSE)
+}
+
+/// Whether a request may begin with bytes, of which more may come.
+fn may_be_request(bytes: &[u8]) -> bool {
+    let is_begun = |method: &&str| method.as_bytes().starts_with(bytes);
+    method_of(bytes).is_some() || (!bytes.is_empty() && METHODS.iter().any(is_begun))
+}
+
+fn may_be_response(bytes: &[u8]) -> bool {
+    is_response(bytes) || (!bytes.is_empty() && RESPONSE.starts_with(bytes))
 }
 
 impl Http1 {
@@ -75,7 +87,7 @@ impl Http1 {
                 self.up = MessagePart::default();
             }
             let is_first = matches!(&self.up, MessagePart::Head(head) if head.is_empty());
-            let (taken, head) = self.up.take(captured, len, |bytes| method_of(bytes).is_some());
+            let (taken, head) = self.up.take(captured, len, may_be_request);
             if is_first && (head.is_some() || matches!(&self.up, MessagePart::Head(_))) {
                 self.count += 1;
                 let overlaps = !self.open.is_empty();
@@ -113,7 +125,7 @@ impl Http1 {
                 }
                 self.down = MessagePart::default();
             }
-            let (taken, head) = self.down.take(captured, len, is_response);
+            let (taken, head) = self.down.take(captured, len, may_be_response);
             self.note_response(at, taken, head, sent_again);
             if matches!(&self.down, MessagePart::Head(head) if head.is_empty()) {
                 self.end_first(sent_again, ended);
@@ -181,7 +193,7 @@ impl MessagePart {
 
     /// Takes bytes: how many belong to the same message, and its head if that is complete now. A head that was cut by the
     /// snap length is complete as it is.
-    fn take(&mut self, captured: &[u8], len: u64, is_beginning: impl Fn(&[u8]) -> bool) -> (u64, Option<SeenHead>) {
+    fn take(&mut self, captured: &[u8], len: u64, may_be: impl Fn(&[u8]) -> bool) -> (u64, Option<SeenHead>) {
         match self {
             MessagePart::Unknown => (len, None),
             MessagePart::Body(remaining) => {
@@ -195,13 +207,14 @@ impl MessagePart {
             MessagePart::Head(begun) => {
                 let before = begun.len();
                 begun.extend_from_slice(&captured[..captured.len().min(LONGEST_HEAD.saturating_sub(before))]);
-                if before == 0 && !is_beginning(begun) {
+                if !may_be(begun) {
                     *self = MessagePart::Unknown;
                     return (len, None);
                 }
                 let Some(head) = SeenHead::read(begun) else {
                     let is_cut = (captured.len() as u64) < len || begun.len() >= LONGEST_HEAD;
-                    let head = is_cut.then(|| SeenHead::cut(begun));
+                    let has_begun = method_of(begun).is_some() || is_response(begun);
+                    let head = (is_cut && has_begun).then(|| SeenHead::cut(begun));
                     if is_cut {
                         *self = MessagePart::Unknown;
                     }

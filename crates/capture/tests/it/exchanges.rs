@@ -68,6 +68,24 @@ fn a_head_may_come_in_pieces_and_a_piece_may_have_many() {
 }
 
 #[test]
+fn a_head_may_begin_at_the_end_of_a_packet() {
+    let two = [response("Content-Length: 3\r\n", 3), response("Content-Length: 4\r\n", 4)].concat();
+    let first = response("Content-Length: 3\r\n", 3).len();
+    let asked = [get("/one"), get("/two")].concat();
+    for beyond in 1..20 {
+        let (up, down) = (get("/one").len() + beyond, first + beyond);
+        let seen = exchanges(&told(&[
+            (false, 60_000, asked[..up].to_vec()),
+            (false, 60_500, asked[up..].to_vec()),
+            (true, 70_000, two[..down].to_vec()),
+            (true, 90_000, two[down..].to_vec()),
+        ]));
+        assert_eq!((seen.rows(), seen.integer("body_bytes", 0), seen.integer("body_bytes", 1)), (2, 3, 4), "{beyond}");
+        assert_eq!((seen.text("method", 1), seen.number("response_time_ms", 1)), ("GET", Some(20.0)), "{beyond}");
+    }
+}
+
+#[test]
 fn a_body_without_a_length_ends_where_the_next_head_begins() {
     let seen = exchanges(&told(&[
         (false, 60_000, get("/")),

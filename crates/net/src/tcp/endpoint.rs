@@ -366,6 +366,11 @@ impl Endpoint {
         self.window_probe.is_suspected |= self.sender.is_blocked_by_snd_wnd();
     }
 
+    /// The sequence number of the next byte that is written.
+    pub fn written(&self) -> u64 {
+        self.sender.app_end()
+    }
+
     /// Closes the sending side: a FIN follows the last byte written.
     pub fn close(&mut self) {
         if self.state.is_synchronised() && !self.state.is_over() {

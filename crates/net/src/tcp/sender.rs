@@ -188,6 +188,11 @@ impl Sender {
         self.fill_send_buffer();
     }
 
+    /// The number after the last byte that the program has handed over.
+    pub(super) fn app_end(&self) -> u64 {
+        self.app_end
+    }
+
     pub(super) fn close(&mut self) {
         self.closing = true;
     }

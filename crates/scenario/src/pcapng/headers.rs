@@ -33,9 +33,9 @@ pub(super) fn window_shift(most: u32) -> u8 {
     (0..MAX_SHIFT).find(|shift| most >> shift <= u16::MAX.into()).unwrap_or(MAX_SHIFT)
 }
 
-/// The headers of a packet, as many bytes as it has without its data. TCP's checksum is that of a segment whose data are
-/// zeros, since the data are not known.
-pub(super) fn headers(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
+/// The headers of a packet, as many bytes as it has without its data. Where the data are not known, TCP's checksum is that
+/// of zeros.
+pub(super) fn headers(packet: &Captured, payload: Option<&[u8]>, addressing: &Addressing) -> Vec<u8> {
     let room = (packet.bytes as usize).saturating_sub(BARE + packet.len as usize).min(MAX_OPTIONS);
     let mut options = options(packet, addressing, room);
     // NOPs; a header's length is a multiple of four.
@@ -45,7 +45,7 @@ pub(super) fn headers(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
     let (source, destination) = (addressing.source.ip().octets(), addressing.destination.ip().octets());
     let segment_len = (tcp.len() as u32 + packet.len) as u16;
     let pseudo = [&source[..], &destination, &[0, TCP], &segment_len.to_be_bytes()].concat();
-    let sum = checksum(&[pseudo.as_slice(), &tcp].concat());
+    let sum = checksum(&[pseudo.as_slice(), &tcp, payload.unwrap_or_default()].concat());
     put_checksum(&mut tcp, 16, sum);
     let mut bytes = ip(packet, addressing);
     bytes.extend(tcp);
@@ -123,9 +123,10 @@ fn put_checksum(header: &mut [u8], at: usize, sum: u16) {
     header[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// The Internet checksum (RFC 1071) of an even number of bytes.
+/// The Internet checksum (RFC 1071); an odd last byte counts as if a zero came after it.
 fn checksum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let word = |pair: &[u8]| u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+    let mut sum: u32 = bytes.chunks(2).map(word).sum();
     while sum > u16::MAX.into() {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -139,6 +140,7 @@ mod tests {
     #[test]
     fn the_checksum_is_that_of_the_example_in_rfc1071_3() {
         assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+        assert_eq!(checksum(&[0xf6, 0xf7, 0x12]), checksum(&[0xf6, 0xf7, 0x12, 0]));
     }
 
     #[test]

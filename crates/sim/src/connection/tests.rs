@@ -72,6 +72,10 @@ impl Transport for Toy {
         self.flows[Toy::place(on)].written += content;
     }
 
+    fn written(&self, on: TransportStream) -> u64 {
+        self.flows[Toy::place(on)].written
+    }
+
     fn poll_arrived(&mut self) -> Option<TransportStream> {
         let (on, flow) = STREAMS.into_iter().zip(&mut self.flows).find(|(_, flow)| flow.is_new)?;
         flow.is_new = false;
