@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import kernel
@@ -158,6 +159,48 @@ def test_the_capture_has_all_packets_of_the_client(tmp_path: Path) -> None:
     # What was under way at the end did not arrive.
     assert 20 < len(got) <= down["packets"] and sum(got) <= down["bytes"]
     assert seen["capture_missed"] == 0
+
+
+def _exchanges(pcap: Path, keys: Path, tmp_path: Path) -> pl.DataFrame:
+    """Give the exchanges of a capture, decrypted."""
+    result = kernel.run("capture", str(pcap), "--keys", str(keys), "-o", str(tmp_path / "capture"))
+    assert (result.code, result.err) == (0, "")
+    return pl.read_parquet(tmp_path / "capture" / "exchanges.parquet").sort("request_ms")
+
+
+def test_what_a_client_fetched_by_http2_is_read_in_its_capture_with_the_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pcap, keys = tmp_path / "client.pcap", tmp_path / "keys"
+    monkeypatch.setenv("SSLKEYLOGFILE", str(keys))
+    options = ["--network", "cable", "--pcap", str(pcap)]
+    fetched = bed(SHOP, *options, "--", *FETCH, ROOT, "--insecure", "--json").document
+    seen = _exchanges(pcap, keys, tmp_path)
+    (one,) = fetched["responses"]
+    assert seen.select("kind", "method", "status", "body_bytes").rows() == [("h2", "GET", 200, one["bytes"])]
+
+
+def test_secrets_of_openssl_s_clients_decrypt_their_captures(tmp_path: Path) -> None:
+    pcap, keys = tmp_path / "client.pcap", tmp_path / "keys"
+    program = (
+        "import ssl, sys, urllib.request\n"
+        "context = ssl.create_default_context()\n"
+        "context.keylog_filename, context.maximum_version = sys.argv[1], ssl.TLSVersion[sys.argv[2]]\n"
+        "for path in ('', 'missing'):\n"
+        "    try:\n"
+        "        url = 'https://shop.example.test/' + path\n"
+        "        print(len(urllib.request.urlopen(url, context=context).read()))\n"
+        "    except urllib.error.HTTPError as error:\n"
+        "        print(error.code)\n"
+    )
+    for version in ("TLSv1_2", "TLSv1_3"):
+        python = [LOADSTONE[0], "-c", program, str(keys), version]
+        options = ["--network", "100mbit,10ms", "--protocol", "http/1.1", "--pcap", str(pcap)]
+        result = bed(SHOP, *options, "--", *python)
+        size, code = map(int, result.out.split()[:2])
+        seen = _exchanges(pcap, keys, tmp_path)
+        assert seen.select("kind", "status").rows() == [("http/1.1", 200), ("http/1.1", code)], version
+        assert seen["body_bytes"][0] == size > 1_000
 
 
 def test_two_beds_at_once_do_not_disturb_each_other() -> None:

@@ -36,6 +36,8 @@ ALLOWED_IN_PURE = {
     "libm",
     # Captures are tables, and files of packets.
     "csv",
+    # Records of TLS in captures: the library that rustls uses.
+    "ring",
     # Capture files read and written, and the connections in them by their ends: looked up, never listed.
     *("foldhash", "hashbrown", "pcap-file", "pcap-parser"),
     # What may be written is said once, by the types that are read.

@@ -1,8 +1,10 @@
 //! Packets in, tables out: one pass, and memory for the connections that are open.
 
+use crate::exchange::KeyLog;
 use crate::file::RawPacket;
 use crate::intake::{CaptureTotals, Intake};
 use crate::shard::{AnalyzerLimits, Shard};
+use std::sync::Arc;
 
 /// Parts that connections are dealt to by their ends. They do not depend on how many threads there are, so the order of
 /// rows does not either.
@@ -20,6 +22,12 @@ impl Analyzer {
     pub fn new(limits: AnalyzerLimits) -> Analyzer {
         let of_shard = AnalyzerLimits { open: limits.open.div_ceil(SHARDS), ..limits };
         Analyzer { intake: Intake::new(limits), shards: (0..SHARDS).map(|_| Shard::new(of_shard)).collect() }
+    }
+
+    /// Decrypts TLS with these secrets from now on.
+    pub fn set_keys(&mut self, keys: KeyLog) {
+        let keys = Arc::new(keys);
+        self.shards.iter_mut().for_each(|shard| shard.set_keys(keys.clone()));
     }
 
     /// What was in it until now.

@@ -1,21 +1,26 @@
 //! Requests and responses on a connection, by what can be seen of them.
 
+mod decryption;
 mod dialogue;
 mod http1;
 mod in_order;
+mod key_log;
+mod record_opener;
 mod streams;
 mod tls_records;
 mod turns;
 
 pub(crate) use dialogue::{Dialogue, SaidBytes};
 pub(crate) use in_order::{InOrder, OrderedData};
+pub use key_log::{KeyLog, KeyLogError};
 
 /// By what an exchange was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExchangeKind {
     /// By the heads of HTTP/1.1 (RFC 9112).
     Http1,
-    /// By application data in TLS records (RFC 8446, section 5.1): a request is what a client sends after a response.
+    /// By application data in TLS records (RFC 8446, section 5.1), where these cannot be decrypted: a request is what a client
+    /// sends after a response.
     Tls,
     /// By the frames of HTTP/2 (RFC 9113), or by who sends where these cannot be read.
     H2,

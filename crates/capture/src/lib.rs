@@ -26,12 +26,13 @@ mod retransmission_columns;
 mod seen_at;
 mod segment;
 mod shard;
+mod shard_resources;
 
 pub use analyzer::Analyzer;
 pub use cells::{Cell, CellKind, CellValues, FilledColumn, FilledTable, TableColumn};
 pub use connection::{CaptureSide, RetransmissionCause, TcpConnection};
 pub use connection_columns::CONNECTION_COLUMNS;
-pub use exchange::ExchangeKind;
+pub use exchange::{ExchangeKind, KeyLog, KeyLogError};
 pub use exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 pub use file::{PacketReader, RawPacket, ReadError, decompressed};
 pub use intake::{CaptureTotals, Intake};

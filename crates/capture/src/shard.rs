@@ -3,20 +3,20 @@
 use crate::cells::FilledTable;
 use crate::connection::TcpConnection;
 use crate::connection_columns::CONNECTION_COLUMNS;
+use crate::exchange::KeyLog;
 use crate::exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 use crate::open_connections::OpenConnections;
 use crate::period_columns::{PERIOD_COLUMNS, PeriodRow};
 use crate::retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};
 use crate::segment::{CapturedSegment, SegmentBatch};
+use crate::shard_resources::ShardResources;
+use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
 /// How often connections are looked through for those that are over.
 const LOOKED_THROUGH: u64 = 16 * SECOND;
 /// A closed connection may still send something again for so long: twice the longest life of a segment on Linux.
 const CLOSED: u64 = 60 * SECOND;
-
-/// Bytes that came before others and wait for these, of all connections of a shard.
-const MOST_WAITING: usize = 8 << 20;
 
 /// What an analysis tells, and what keeps it within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,8 +44,7 @@ pub struct Shard {
     look_at: u64,
     opened: u64,
     evicted: u64,
-    /// How many more bytes may wait for those before them.
-    room: usize,
+    resources: ShardResources,
     ended: Ended,
 }
 
@@ -66,7 +65,7 @@ impl Shard {
             look_at: 0,
             opened: 0,
             evicted: 0,
-            room: MOST_WAITING,
+            resources: ShardResources::default(),
             ended: Ended {
                 connections: FilledTable::new(&CONNECTION_COLUMNS),
                 retransmissions: FilledTable::new(&RETRANSMISSION_COLUMNS),
@@ -101,6 +100,11 @@ impl Shard {
         &mut self.ended.periods
     }
 
+    /// Decrypts with these secrets from now on.
+    pub(crate) fn set_keys(&mut self, keys: Arc<KeyLog>) {
+        self.resources.keys = keys;
+    }
+
     /// Looks at the segments of a batch.
     pub fn handle_batch(&mut self, batch: &SegmentBatch) {
         for segment in batch.iter() {
@@ -127,9 +131,9 @@ impl Shard {
         let idle = self.limits.idle.saturating_mul(SECOND);
         if connection.is_begun_anew(segment) || at.saturating_sub(connection.last_at) >= idle {
             let over = std::mem::replace(connection, open());
-            self.ended.push(over, &mut self.room);
+            self.ended.push(over, &mut self.resources);
         }
-        connection.handle_segment(segment, &mut self.room);
+        connection.handle_segment(segment, &mut self.resources);
         if connection.has_rows() {
             self.ended.take_rows(connection);
         }
@@ -139,31 +143,31 @@ impl Shard {
     fn look_through(&mut self, now: u64) {
         self.look_at = now.saturating_add(LOOKED_THROUGH);
         let mut idle = self.limits.idle.saturating_mul(SECOND);
-        let (ended, room) = (&mut self.ended, &mut self.room);
+        let (ended, resources) = (&mut self.ended, &mut self.resources);
         let is_over = |connection: &TcpConnection, idle: u64| {
             let silent = now.saturating_sub(connection.last_at);
             silent >= idle || (silent >= CLOSED.min(idle) && connection.is_closed())
         };
-        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection, room));
+        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection, resources));
         while self.open.len() > self.limits.open {
             let before = self.open.len();
             idle /= 2;
-            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection, room));
+            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection, resources));
             self.evicted += (before - self.open.len()) as u64;
         }
     }
 
     /// There are no more packets: so many connections end. Whether there are more.
     pub fn finish(&mut self, most: usize) -> bool {
-        let (ended, room) = (&mut self.ended, &mut self.room);
-        self.open.take_some(most, |_| true, |connection| ended.push(connection, room));
+        let (ended, resources) = (&mut self.ended, &mut self.resources);
+        self.open.take_some(most, |_| true, |connection| ended.push(connection, resources));
         self.open.len() > 0
     }
 }
 
 impl Ended {
-    fn push(&mut self, mut connection: TcpConnection, room: &mut usize) {
-        connection.close(room);
+    fn push(&mut self, mut connection: TcpConnection, resources: &mut ShardResources) {
+        connection.close(resources);
         self.take_rows(&mut connection);
         self.connections.push(&connection);
     }

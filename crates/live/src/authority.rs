@@ -4,6 +4,7 @@
 //! what [`Tls`] counts: AES-128-GCM, with ECDSA keys.
 
 use crate::connection::alpn_name;
+use crate::key_log::key_log;
 use crate::{Error, Identity};
 use loadstone_http::Protocol;
 use loadstone_net::tls::Tls;
@@ -105,6 +106,7 @@ impl Authority {
         let mut config = builder
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
             .expect("the suites fit the version, and the key the certificate");
+        config.key_log = key_log();
         config.alpn_protocols = protocols.iter().map(|protocol| alpn_name(*protocol).to_vec()).collect();
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -124,6 +126,7 @@ impl Authority {
         let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[version]);
         let builder = builder.expect("the suites fit the version");
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        config.key_log = key_log();
         config.alpn_protocols = vec![alpn_name(protocol).to_vec()];
         config.resumption = Resumption::disabled();
         let bare = ClientTls { config: Arc::new(config.clone()), name };

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::connection::alpn_name;
+use crate::key_log::key_log;
 use loadstone_http::Protocol;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -50,6 +51,7 @@ impl Identity {
         let builder = builder.with_safe_default_protocol_versions().expect("the suites fit the versions");
         let config = builder.with_no_client_auth().with_single_cert(self.chain, self.key);
         let mut config = config.map_err(|error| Error::Identity(error.to_string()))?;
+        config.key_log = key_log();
         config.alpn_protocols = protocols.iter().map(|protocol| alpn_name(*protocol).to_vec()).collect();
         Ok(Arc::new(config))
     }

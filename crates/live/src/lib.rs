@@ -63,6 +63,7 @@ mod graceful;
 mod host;
 mod identity;
 mod join;
+mod key_log;
 mod limits;
 mod load;
 mod name_client;

@@ -1,6 +1,7 @@
 //! Which certificates a client of foreign servers trusts.
 
 use crate::connection::alpn_name;
+use crate::key_log::key_log;
 use crate::{ClientTls, Error};
 use loadstone_http::Protocol;
 use loadstone_net::tls::Tls;
@@ -58,7 +59,9 @@ impl Trust {
             Trust::System => by_roots(roots_of_the_system()?, provider),
             Trust::Only(pem) => by_roots(roots_in(pem)?, provider),
         };
-        Ok(builder.with_custom_certificate_verifier(verifier).with_no_client_auth())
+        let mut config = builder.with_custom_certificate_verifier(verifier).with_no_client_auth();
+        config.key_log = key_log();
+        Ok(config)
     }
 }
 

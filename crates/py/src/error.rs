@@ -3,7 +3,7 @@
 use loadstone_answer::NotPairs;
 #[cfg(target_os = "linux")]
 use loadstone_bed::{BedError, BedHost, CommandBedError, ReplayError, RunError};
-use loadstone_capture::ReadError;
+use loadstone_capture::{KeyLogError, ReadError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
@@ -80,6 +80,7 @@ without_a_field!(
     UrlListError,
     CaptureTableError,
     ReadError,
+    KeyLogError,
     UnknownCapturePoint,
     JsonError,
     serde_json::Error

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use loadstone_capture::{
-    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake,
+    Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake, KeyLog,
     PERIOD_COLUMNS, PacketReader, QUIC_COLUMNS, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn,
     decompressed,
 };
@@ -23,6 +23,7 @@ type Buffers<'py> = (&'static str, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Opt
 #[pyclass(module = "loadstone._native")]
 pub(crate) struct PacketTables {
     analyzer: Analyzer,
+    keys: KeyLog,
     /// Nothing waits for it: it is only in there so that Python may pass this on between threads.
     reader: Mutex<Option<PacketReader<'static>>>,
     taken: Arc<AtomicU64>,
@@ -54,11 +55,19 @@ impl PacketTables {
         let threads = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map_err(Failure::from)?;
         Ok(PacketTables {
             analyzer,
+            keys: KeyLog::default(),
             reader: Mutex::default(),
             taken: Arc::default(),
             threads,
             batches: Default::default(),
         })
+    }
+
+    /// Decrypts TLS with the secrets in a key log too, from now on.
+    fn add_keys(&mut self, text: &[u8]) -> PyResult<()> {
+        self.keys.add(text).map_err(Failure::from)?;
+        self.analyzer.set_keys(self.keys.clone());
+        Ok(())
     }
 
     /// Goes on with another file; `-` is standard input.

@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from loadstone import files
 from loadstone._native import LoadstoneError, PacketTables, packet_columns_json
 from loadstone.files import STANDARD, InputError
 
@@ -63,17 +64,20 @@ def read(
     idle_s: int = IDLE_S,
     threads: int | None = None,
     periods: bool = False,
+    keys: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read captures, in this order, into tables in a folder; give what was in them.
 
     A file that is damaged or cut is read up to there; `unread` says so. Ctrl-C ends the reading: what was
-    read until then is in the tables, and the interrupt goes on.
+    read until then is in the tables, and the interrupt goes on. `keys` are files with secrets of TLS.
 
     Raises:
         InputError: if a file is no capture, or if the folder cannot be written.
     """
     _check(paths)
     tables = PacketTables(idle_s, MOST_OPEN, threads, periods)
+    for path in keys:
+        _add_keys(tables, path)
     with _Writers(folder, (*TABLES, PERIODS) if periods else TABLES) as writers:
         interrupted, unread = None, []
         try:
@@ -97,6 +101,13 @@ def _check(paths: Sequence[str]) -> None:
     for path in paths:
         if path != STANDARD:
             _open(PacketTables(IDLE_S, 1, 1), path)
+
+
+def _add_keys(tables: PacketTables, path: str) -> None:
+    try:
+        tables.add_keys(files.read(path))
+    except LoadstoneError as error:
+        raise InputError(f"{path}: {error.args[0]}") from None
 
 
 def _open(tables: PacketTables, path: str) -> None:

@@ -42,6 +42,14 @@ from loadstone.cli.console import Verb, emit, examples, say
     is_flag=True,
     help="Tell in a table of its own how connections go on: in periods, each twice as long as that before.",
 )
+@click.option(
+    "--keys",
+    metavar="FILE",
+    multiple=True,
+    type=paths.READ,
+    help="Decrypt TLS with the secrets in this file, which SSLKEYLOGFILE named when a browser or server ran; "
+    "may be given several times.",
+)
 @options.THREADS
 @options.JSON
 def capture(
@@ -49,6 +57,7 @@ def capture(
     folder: str | None,
     idle_s: int,
     periods: bool,
+    keys: tuple[str, ...],
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -60,7 +69,7 @@ def capture(
 
     temporary: Any = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
     with temporary as target, progress.bar("bytes") as show:
-        read = tables.read(files, target, show, idle_s=idle_s, threads=threads, periods=periods)
+        read = tables.read(files, target, show, idle_s=idle_s, threads=threads, periods=periods, keys=keys)
         summed = overview.overview(target)
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")

@@ -7,6 +7,7 @@ use crate::exchange::{Dialogue, InOrder, OrderedData, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
 use crate::seen_at::SeenAt;
 use crate::segment::CapturedSegment;
+use crate::shard_resources::ShardResources;
 use core::net::Ipv6Addr;
 
 /// How many times longer one part of the path has to be than the other, for the capture to be said to be at its end.
@@ -125,9 +126,9 @@ impl TcpConnection {
         is_syn && self.halves[usize::from(!*from_low)].is_other_syn(header.seq)
     }
 
-    /// A segment was captured. `room` is how many bytes out of order may wait, of all connections.
+    /// A segment was captured.
     #[inline]
-    pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>, room: &mut usize) {
+    pub(crate) fn handle_segment(&mut self, segment: &CapturedSegment<'_>, resources: &mut ShardResources) {
         let CapturedSegment { at, from_low, ip_id, ref header, .. } = *segment;
         self.last_at = self.last_at.max(at);
         if self.periods.as_ref().is_some_and(|periods| periods.is_over(at.saturating_sub(self.first_at))) {
@@ -153,35 +154,41 @@ impl TcpConnection {
             sender.counts.triple_duplicate_acks += u32::from(said.third_duplicate);
             sender.counts.dsack_packets += u32::from(said.dsack);
             let acked = receiver.acked;
-            self.say(!from_low, |order, said| order.handle_ack(acked, room, said));
+            self.say(!from_low, resources, |order, room, said| order.handle_ack(acked, room, said));
             if self.established_at.is_none() {
                 self.note_established(at, from_low);
             }
         }
         if let Some(start) = start {
             let data = OrderedData { at, captured: header.data, len: u64::from(header.len), skipped: 0 };
-            self.say(from_low, |order, said| order.handle_segment(first, start, data, room, said));
+            self.say(from_low, resources, |order, room, said| order.handle_segment(first, start, data, room, said));
         }
     }
 
     /// Passes on what an end has said, as far as it is in order.
     #[inline]
-    fn say(&mut self, from_low: bool, put: impl FnOnce(&mut InOrder, &mut dyn FnMut(OrderedData<'_>))) {
+    fn say(
+        &mut self,
+        from_low: bool,
+        resources: &mut ShardResources,
+        put: impl FnOnce(&mut InOrder, &mut usize, &mut dyn FnMut(OrderedData<'_>)),
+    ) {
         let sent_again = u64::from(self.server().counts.retransmitted_packets);
         let is_up = from_low == self.client_is_low;
         let (dialogue, ended) = (&mut self.dialogue, &mut self.ended);
-        put(&mut self.order[usize::from(!from_low)], &mut |data| {
+        let ShardResources { room, keys } = resources;
+        put(&mut self.order[usize::from(!from_low)], room, &mut |data| {
             let OrderedData { at, captured, len, skipped } = data;
             let piece = SaidBytes { at, captured, len, skipped, sent_again };
-            if is_up { dialogue.handle_up(&piece, ended) } else { dialogue.handle_down(&piece, ended) }
+            dialogue.handle(is_up, &piece, keys, ended);
         });
     }
 
     /// Nothing more is to come: all exchanges are over.
-    pub(crate) fn close(&mut self, room: &mut usize) {
+    pub(crate) fn close(&mut self, resources: &mut ShardResources) {
         let at = self.last_at;
         for from_low in [self.client_is_low, !self.client_is_low] {
-            self.say(from_low, |order, said| order.close(room, said));
+            self.say(from_low, resources, |order, room, said| order.close(room, said));
         }
         self.halves.iter_mut().for_each(|half| half.close(at));
         self.end_period(at);

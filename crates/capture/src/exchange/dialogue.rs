@@ -1,6 +1,8 @@
 //! What the two ends of a connection say to one another.
 
+use super::decryption::Decryption;
 use super::http1::{Http1, method_of};
+use super::key_log::KeyLog;
 use super::streams::{StreamExchanges, Unread};
 use super::tls_records::TlsRecords;
 use super::turns::Turns;
@@ -36,6 +38,7 @@ enum Speech {
     Http1(Box<Http1>),
     Streams(Box<StreamExchanges>),
     Tls(Box<Encrypted>),
+    Decrypted(Box<Decrypted>),
     Turns(ExchangeKind, Box<Turns>),
 }
 
@@ -46,14 +49,42 @@ struct Encrypted {
     down: TlsRecords,
 }
 
+impl Encrypted {
+    /// What comes after exchanges that were found in another way.
+    fn after(turns: Turns) -> Encrypted {
+        Encrypted { turns, up: TlsRecords::lost(), down: TlsRecords::lost() }
+    }
+}
+
+/// TLS whose secrets are known.
+#[derive(Debug)]
+struct Decrypted {
+    decryption: Decryption,
+    within: Dialogue,
+}
+
+impl Decrypted {
+    /// Hands on what is said under TLS: whether it could be decrypted.
+    fn handle(&mut self, is_up: bool, piece: &SaidBytes<'_>, keys: &KeyLog, ended: &mut Vec<SeenExchange>) -> bool {
+        let Ok(content) = self.decryption.handle(is_up, piece) else { return false };
+        if !content.is_empty() {
+            let within = SaidBytes { captured: &content, len: content.len() as u64, ..*piece };
+            self.within.handle(is_up, &within, keys, ended);
+        }
+        true
+    }
+}
+
 impl Speech {
-    fn of(is_up: bool, captured: &[u8]) -> Speech {
+    fn of(is_up: bool, captured: &[u8], keys: &KeyLog) -> Speech {
         if (is_up && captured.starts_with(PREFACE)) || (!is_up && is_settings(captured)) {
             Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::H2, Protocol::H2)))
         } else if let Some(version) = spdy_version(captured) {
             Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::Spdy, version)))
         } else if is_up && method_of(captured).is_some() {
             Speech::Http1(Box::default())
+        } else if let Some(decryption) = Decryption::of(captured, keys).filter(|_| is_up) {
+            Speech::Decrypted(Box::new(Decrypted { decryption, within: Dialogue::default() }))
         } else if TlsRecords::is_header(captured) {
             Speech::Tls(Box::default())
         } else {
@@ -78,10 +109,25 @@ fn spdy_version(bytes: &[u8]) -> Option<Protocol> {
 }
 
 impl Dialogue {
-    /// The client sent something: exchanges that have ended by that are added to `ended`.
-    pub(crate) fn handle_up(&mut self, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) {
-        let speech = self.speech.get_or_insert_with(|| Speech::of(true, piece.captured));
+    /// The client or the server sent something: exchanges that have ended by that are added to `ended`.
+    pub(crate) fn handle(&mut self, is_up: bool, piece: &SaidBytes<'_>, keys: &KeyLog, ended: &mut Vec<SeenExchange>) {
+        let speech = self.speech.get_or_insert_with(|| Speech::of(is_up, piece.captured, keys));
+        if let Speech::Decrypted(decrypted) = speech {
+            if !decrypted.handle(is_up, piece, keys, ended) {
+                let turns = decrypted.within.give_up(piece.sent_again, ended);
+                self.speech = Some(Speech::Tls(Box::new(Encrypted::after(turns))));
+            }
+        } else if is_up {
+            self.handle_up(piece, ended);
+        } else {
+            self.handle_down(piece, ended);
+        }
+    }
+
+    fn handle_up(&mut self, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) {
+        let Some(speech) = &mut self.speech else { return };
         match speech {
+            Speech::Decrypted(_) => {}
             Speech::Http1(http1) => http1.handle_up(piece.at, piece.captured, piece.len, piece.skipped),
             Speech::Streams(streams) => {
                 if let Some(Unread(bytes)) = streams.handle_up(piece, ended) {
@@ -101,10 +147,10 @@ impl Dialogue {
         }
     }
 
-    /// The server sent something.
-    pub(crate) fn handle_down(&mut self, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) {
-        let speech = self.speech.get_or_insert_with(|| Speech::of(false, piece.captured));
+    fn handle_down(&mut self, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) {
+        let Some(speech) = &mut self.speech else { return };
         match speech {
+            Speech::Decrypted(_) => {}
             Speech::Http1(http1) => {
                 let SaidBytes { at, captured, len, skipped, sent_again } = *piece;
                 http1.handle_down(at, captured, len, skipped, sent_again, ended);
@@ -125,11 +171,23 @@ impl Dialogue {
         }
     }
 
+    /// What is said cannot be read any more: goes on by who sends.
+    fn give_up(&mut self, sent_again: u64, ended: &mut Vec<SeenExchange>) -> Turns {
+        self.close(sent_again, ended);
+        match &mut self.speech {
+            Some(Speech::Http1(http1)) => http1.turns(),
+            Some(Speech::Streams(streams)) => streams.turns(),
+            Some(Speech::Turns(_, turns)) => std::mem::take(turns),
+            Some(Speech::Tls(_) | Speech::Decrypted(_)) | None => Turns::default(),
+        }
+    }
+
     /// The connection is over.
     pub(crate) fn close(&mut self, sent_again: u64, ended: &mut Vec<SeenExchange>) {
         match &mut self.speech {
             Some(Speech::Http1(http1)) => http1.close(sent_again, ended),
             Some(Speech::Streams(streams)) => streams.close(sent_again, ended),
+            Some(Speech::Decrypted(decrypted)) => decrypted.within.close(sent_again, ended),
             Some(Speech::Tls(encrypted)) => ended.extend(last(&mut encrypted.turns, sent_again)),
             Some(Speech::Turns(_, turns)) => ended.extend(last(turns, sent_again)),
             None => {}

@@ -1,5 +1,6 @@
 //! Exchanges of HTTP/1.1 (RFC 9112) by their heads, as far as these were captured.
 
+use super::turns::Turns;
 use super::{ExchangeKind, SeenExchange};
 use std::collections::VecDeque;
 
@@ -168,6 +169,11 @@ impl Http1 {
             self.last_ended_at = first.response_end_at.or(self.last_ended_at);
             ended.push(first.counted(sent_again));
         }
+    }
+
+    /// What comes after these exchanges, by who sends.
+    pub(crate) fn turns(&self) -> Turns {
+        Turns::after(self.count, self.last_ended_at)
     }
 
     /// The connection is over: all exchanges are.

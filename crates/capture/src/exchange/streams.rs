@@ -195,6 +195,11 @@ impl StreamExchanges {
     /// Frames cannot be read any more: goes on by who sends.
     pub(crate) fn give_up(&mut self, sent_again: u64, ended: &mut Vec<SeenExchange>) -> Turns {
         self.close(sent_again, ended);
+        self.turns()
+    }
+
+    /// What comes after these exchanges, by who sends.
+    pub(crate) fn turns(&self) -> Turns {
         Turns::after(self.count, self.last_ended_at)
     }
 }

@@ -39,6 +39,11 @@ impl TlsRecords {
             && (1..=LONGEST).contains(&len)
     }
 
+    /// Those of a direction that has sent data, where it is not known where the next record begins.
+    pub(crate) fn lost() -> TlsRecords {
+        TlsRecords { is_lost: true, had_data: true, ..TlsRecords::default() }
+    }
+
     /// Whether application data was sent.
     pub(crate) fn had_data(&self) -> bool {
         self.had_data

@@ -8,4 +8,5 @@ mod periods;
 mod quic;
 mod recording;
 mod retransmissions;
+mod secrets;
 mod streams;

@@ -1,7 +1,7 @@
 //! Makes captures: packets of two hosts, and files of them.
 
 use loadstone_capture::{
-    Analyzer, AnalyzerLimits, CellValues, FilledColumn, FilledTable, PacketReader, ReadError, Shard,
+    Analyzer, AnalyzerLimits, CellValues, FilledColumn, FilledTable, KeyLog, PacketReader, ReadError, Shard,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -276,6 +276,17 @@ fn feed(file: &[u8], analyzer: &mut Analyzer) -> Result<(), ReadError> {
 /// The exchanges of a file.
 pub(crate) fn exchanges(packets: &[Told]) -> Seen {
     let mut analyzer = Analyzer::new(AnalyzerLimits::default());
+    feed(&pcap(packets), &mut analyzer).unwrap();
+    analyzer.finish();
+    Seen::of(&mut analyzer, Shard::exchanges)
+}
+
+/// The same, with the secrets of a key log.
+pub(crate) fn exchanges_with_keys(packets: &[Told], keys: &[u8]) -> Seen {
+    let mut analyzer = Analyzer::new(AnalyzerLimits::default());
+    let mut log = KeyLog::default();
+    log.add(keys).unwrap();
+    analyzer.set_keys(log);
     feed(&pcap(packets), &mut analyzer).unwrap();
     analyzer.finish();
     Seen::of(&mut analyzer, Shard::exchanges)
