@@ -178,6 +178,11 @@ def test_what_a_client_fetched_by_http2_is_read_in_its_capture_with_the_secrets(
     seen = _exchanges(pcap, keys, tmp_path)
     (one,) = fetched["responses"]
     assert seen.select("kind", "method", "status", "body_bytes").rows() == [("h2", "GET", 200, one["bytes"])]
+    # The secrets may be in the file.
+    both = tmp_path / "both.pcapng"
+    subprocess.run([need("editcap"), "--inject-secrets", f"tls,{keys}", pcap, both], check=True)
+    keys.write_text("# none\n")
+    assert _exchanges(both, keys, tmp_path)["kind"].to_list() == ["h2"]
 
 
 def test_secrets_of_openssl_s_clients_decrypt_their_captures(tmp_path: Path) -> None:

@@ -79,9 +79,16 @@ impl PacketTables {
                 "-" => Box::new(stdin()),
                 path => Box::new(Counted { file: File::open(path)?, taken }),
             };
-            PacketReader::new(decompressed(file)?)
+            let mut reader = PacketReader::new(decompressed(file)?)?;
+            let secrets = reader.secrets();
+            Ok::<_, ReadError>((reader, secrets))
         });
-        *self.file() = Some(opened.map_err(Failure::from)?);
+        let (reader, secrets) = opened.map_err(Failure::from)?;
+        *self.file() = Some(reader);
+        // The packets are of use, also where a line of the secrets is not.
+        if !secrets.is_empty() {
+            _ = self.add_keys(&secrets);
+        }
         Ok(())
     }
 

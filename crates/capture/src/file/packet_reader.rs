@@ -1,6 +1,6 @@
 //! The packets of a capture file, one after the other: pcap and pcapng, in any byte order and resolution.
 
-use pcap_parser::pcapng::{Block, InterfaceDescriptionBlock};
+use pcap_parser::pcapng::{Block, InterfaceDescriptionBlock, SecretsType};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, PcapHeader};
 use std::io::{self, Read};
@@ -11,6 +11,8 @@ const BUFFER: usize = 1 << 18;
 /// Bytes of the largest block that is read. Packets end at 256 KiB (what `tcpdump` asks for at most); blocks of
 /// secrets and names may be larger.
 const LARGEST: usize = 1 << 24;
+/// Bytes of secrets that are taken from a file at most.
+const MOST_SECRETS: usize = 1 << 26;
 const NANOS: u64 = 1_000_000_000;
 /// Units of time in a second where a file does not say it (draft-ietf-opsawg-pcapng, section 4.2).
 const MICROS: u64 = 1_000_000;
@@ -99,6 +101,28 @@ impl<'a> PacketReader<'a> {
         self.blocks.consumed() as u64
     }
 
+    /// The secrets of TLS that stand before the first packet: lines of a key log (Decryption Secrets Blocks). To be asked for
+    /// before packets are; what is wrong with the file is found by these.
+    pub fn secrets(&mut self) -> Vec<u8> {
+        let mut secrets = Vec::new();
+        loop {
+            let block_len = match self.blocks.next() {
+                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut secrets) {
+                    Ok(None) => block_len,
+                    Ok(Some(_)) | Err(NoInterface) => return secrets,
+                },
+                Err(error) => {
+                    let remedy = Remedy::of(&error);
+                    if self.apply(remedy).is_err() {
+                        return secrets;
+                    }
+                    continue;
+                }
+            };
+            self.blocks.consume(block_len);
+        }
+    }
+
     /// Gives the next packet to `handle`; nothing at the end of the file.
     ///
     /// # Errors
@@ -107,7 +131,7 @@ impl<'a> PacketReader<'a> {
         loop {
             let at = self.blocks.consumed() as u64;
             let (block_len, packet) = match self.blocks.next() {
-                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces) {
+                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut Vec::new()) {
                     Ok(packet) => (block_len, packet),
                     Err(NoInterface) => return Err(ReadError::Damaged { at }),
                 },
@@ -174,11 +198,12 @@ struct NoInterface;
 /// Interfaces of one file at most: it names them by 32 bits, and each takes memory.
 const MOST_INTERFACES: usize = 1 << 16;
 
-/// The packet of a block, if it has one; interfaces are noted.
+/// The packet of a block, if it has one; interfaces and secrets are noted.
 #[inline]
 fn packet_of<'a>(
     block: PcapBlockOwned<'a>,
     interfaces: &mut Vec<Interface>,
+    secrets: &mut Vec<u8>,
 ) -> Result<Option<RawPacket<'a>>, NoInterface> {
     match block {
         PcapBlockOwned::Legacy(packet) => {
@@ -210,6 +235,14 @@ fn packet_of<'a>(
         // Each section counts its interfaces anew.
         PcapBlockOwned::NG(Block::SectionHeader(_)) => {
             interfaces.clear();
+            Ok(None)
+        }
+        PcapBlockOwned::NG(Block::DecryptionSecrets(block)) => {
+            let text = block.data.get(..block.secrets_len as usize).unwrap_or(block.data);
+            if block.secrets_type == SecretsType::TlsKeyLog && secrets.len() + text.len() < MOST_SECRETS {
+                secrets.extend_from_slice(text);
+                secrets.push(b'\n');
+            }
             Ok(None)
         }
         PcapBlockOwned::NG(_) => Ok(None),

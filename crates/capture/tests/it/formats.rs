@@ -1,7 +1,7 @@
 //! The same packets in all kinds of files and frames.
 
 use crate::recording::{ACK, SYN, Told, down, handshake, pcap_of, read, read_within, up};
-use loadstone_capture::AnalyzerLimits;
+use loadstone_capture::{AnalyzerLimits, PacketReader};
 
 fn packets() -> Vec<Told> {
     let mut packets = handshake();
@@ -122,6 +122,32 @@ fn pcapng_says_of_each_interface_what_its_times_are() {
     // The SYN-ACK at 0.1 ms is of the interface that counts whole ms.
     assert_eq!(connections.number("server_handshake_ms", 0), Some(0.0));
     assert_eq!(connections.number("rtt_max_ms_down", 0), Some(50.1));
+}
+
+#[test]
+fn pcapng_may_have_secrets_before_its_packets() {
+    let secrets = |kind: u32, text: &str| {
+        let mut body = [kind.to_le_bytes(), (text.len() as u32).to_le_bytes()].concat();
+        body.extend(text.as_bytes());
+        body.resize(body.len().next_multiple_of(4), 0);
+        block(10, &body)
+    };
+    let mut file = block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    file.extend(secrets(0x544c_534b, "CLIENT_RANDOM 1"));
+    file.extend(secrets(0x5747_4b4c, "of WireGuard"));
+    file.extend(block(1, &[101, 0, 0, 0, 0, 0, 4, 0]));
+    file.extend(secrets(0x544c_534b, "another"));
+    file.extend(block(3, &[&4_u32.to_le_bytes()[..], &[0x45, 0, 0, 0]].concat()));
+    file.extend(secrets(0x544c_534b, "too late"));
+    let mut reader = PacketReader::new(&file[..]).unwrap();
+    assert_eq!(reader.secrets(), b"CLIENT_RANDOM 1\nanother\n");
+    assert_eq!(reader.next_packet(|packet| packet.data.to_vec()).unwrap(), Some(vec![0x45, 0, 0, 0]));
+    assert_eq!(reader.next_packet(|_| ()).unwrap(), None);
+    for cut in 0..file.len() {
+        if let Ok(mut reader) = PacketReader::new(&file[..cut]) {
+            assert!(b"CLIENT_RANDOM 1\nanother\n".starts_with(&reader.secrets()[..]));
+        }
+    }
 }
 
 #[test]
