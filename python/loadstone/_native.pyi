@@ -172,7 +172,12 @@ class PacketTables:
     """Tables of the connections in capture files, which are read one after the other."""
 
     def __new__(
-        cls, idle_s: int, most_open: int, threads: int | None = None, periods: bool = False
+        cls,
+        idle_s: int,
+        most_open: int,
+        threads: int | None = None,
+        periods: bool = False,
+        packets_of: int | None = None,
     ) -> PacketTables: ...
     def add_keys(self, text: bytes) -> None: ...
     def open(self, path: str) -> None: ...

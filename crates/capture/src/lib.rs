@@ -3,7 +3,7 @@
 //! A [`PacketReader`] reads packets of a capture file, one after the other. An [`Analyzer`] follows the connections
 //! in them, in one pass, and fills tables: of connections ([`CONNECTION_COLUMNS`]), of what was sent again
 //! ([`RETRANSMISSION_COLUMNS`]), of requests with their responses ([`EXCHANGE_COLUMNS`]) and, if asked, of the periods of
-//! connections ([`PERIOD_COLUMNS`]); and of QUIC's connections ([`QUIC_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
+//! connections ([`PERIOD_COLUMNS`]) and the packets of one ([`PACKET_COLUMNS`]); and of QUIC's connections ([`QUIC_COLUMNS`]). It follows section 3 of the study `yahoo`, and counts what tcptrace counts.
 //!
 //! Elsewhere: opening and decompressing files, how tables are kept, what is concluded from them (Python).
 
@@ -18,6 +18,7 @@ mod file;
 mod headers;
 mod intake;
 mod open_connections;
+mod packet_columns;
 mod period_columns;
 mod quic_columns;
 mod quic_connection;
@@ -36,6 +37,7 @@ pub use exchange::{ExchangeKind, KeyLog, KeyLogError};
 pub use exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 pub use file::{PacketReader, RawPacket, ReadError, decompressed};
 pub use intake::{CaptureTotals, Intake};
+pub use packet_columns::{PACKET_COLUMNS, PacketRow};
 pub use period_columns::{PERIOD_COLUMNS, PeriodRow};
 pub use quic_columns::QUIC_COLUMNS;
 pub use quic_connection::QuicConnection;

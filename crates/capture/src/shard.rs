@@ -6,6 +6,7 @@ use crate::connection_columns::CONNECTION_COLUMNS;
 use crate::exchange::KeyLog;
 use crate::exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 use crate::open_connections::OpenConnections;
+use crate::packet_columns::{PACKET_COLUMNS, PacketRow};
 use crate::period_columns::{PERIOD_COLUMNS, PeriodRow};
 use crate::retransmission_columns::{RETRANSMISSION_COLUMNS, RetransmissionRow};
 use crate::segment::{CapturedSegment, SegmentBatch};
@@ -28,11 +29,13 @@ pub struct AnalyzerLimits {
     pub open: usize,
     /// Whether the periods of connections are told.
     pub periods: bool,
+    /// The number of the connection whose packets are told, if any.
+    pub packets_of: Option<u64>,
 }
 
 impl Default for AnalyzerLimits {
     fn default() -> Self {
-        AnalyzerLimits { idle: 900, open: 1_000_000, periods: false }
+        AnalyzerLimits { idle: 900, open: 1_000_000, periods: false, packets_of: None }
     }
 }
 
@@ -55,6 +58,7 @@ struct Ended {
     retransmissions: FilledTable<RetransmissionRow>,
     exchanges: FilledTable<ExchangeRow>,
     periods: FilledTable<PeriodRow>,
+    packets: FilledTable<PacketRow>,
 }
 
 impl Shard {
@@ -71,6 +75,7 @@ impl Shard {
                 retransmissions: FilledTable::new(&RETRANSMISSION_COLUMNS),
                 exchanges: FilledTable::new(&EXCHANGE_COLUMNS),
                 periods: FilledTable::new(&PERIOD_COLUMNS),
+                packets: FilledTable::new(&PACKET_COLUMNS),
             },
         }
     }
@@ -105,6 +110,11 @@ impl Shard {
         self.resources.keys = keys;
     }
 
+    /// The rows of packets of the connection of which these are asked for.
+    pub fn packets(&mut self) -> &mut FilledTable<PacketRow> {
+        &mut self.ended.packets
+    }
+
     /// Looks at the segments of a batch.
     pub fn handle_batch(&mut self, batch: &SegmentBatch) {
         for segment in batch.iter() {
@@ -133,7 +143,13 @@ impl Shard {
             let over = std::mem::replace(connection, open());
             self.ended.push(over, &mut self.resources);
         }
-        connection.handle_segment(segment, &mut self.resources);
+        if self.limits.packets_of == Some(connection.number) {
+            let before = connection.round_trip_sums();
+            connection.handle_segment(segment, &mut self.resources);
+            self.ended.packets.push(&connection.packet_row(segment, before));
+        } else {
+            connection.handle_segment(segment, &mut self.resources);
+        }
         if connection.has_rows() {
             self.ended.take_rows(connection);
         }

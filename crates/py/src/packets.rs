@@ -3,8 +3,8 @@
 use crate::error::Failure;
 use loadstone_capture::{
     Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake, KeyLog,
-    PERIOD_COLUMNS, PacketReader, QUIC_COLUMNS, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard, TableColumn,
-    decompressed,
+    PACKET_COLUMNS, PERIOD_COLUMNS, PacketReader, QUIC_COLUMNS, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard,
+    TableColumn, decompressed,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -27,6 +27,8 @@ pub(crate) struct PacketTables {
     /// Nothing waits for it: it is only in there so that Python may pass this on between threads.
     reader: Mutex<Option<PacketReader<'static>>>,
     taken: Arc<AtomicU64>,
+    /// What the files say of themselves, each once.
+    comments: Vec<String>,
     threads: ThreadPool,
     /// For what is read while threads follow what was read before.
     batches: [Vec<SegmentBatch>; 2],
@@ -49,15 +51,22 @@ impl Read for Counted {
 #[pymethods]
 impl PacketTables {
     #[new]
-    #[pyo3(signature = (idle_s, most_open, threads = None, periods = false))]
-    fn new(idle_s: u64, most_open: usize, threads: Option<usize>, periods: bool) -> PyResult<PacketTables> {
-        let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open, periods });
+    #[pyo3(signature = (idle_s, most_open, threads = None, periods = false, packets_of = None))]
+    fn new(
+        idle_s: u64,
+        most_open: usize,
+        threads: Option<usize>,
+        periods: bool,
+        packets_of: Option<u64>,
+    ) -> PyResult<PacketTables> {
+        let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open, periods, packets_of });
         let threads = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map_err(Failure::from)?;
         Ok(PacketTables {
             analyzer,
             keys: KeyLog::default(),
             reader: Mutex::default(),
             taken: Arc::default(),
+            comments: Vec::new(),
             threads,
             batches: Default::default(),
         })
@@ -95,12 +104,14 @@ impl PacketTables {
     /// Reads this many packets of the file: whether there may be more. While a thread reads, others follow the connections
     /// of what was read before.
     fn read(&mut self, py: Python<'_>, packets: u64) -> PyResult<bool> {
-        let PacketTables { analyzer, reader, threads, batches, .. } = self;
+        let PacketTables { analyzer, reader, threads, batches, comments, .. } = self;
         let Some(reader) = reader.get_mut().unwrap_or_else(PoisonError::into_inner) else { return Ok(false) };
         let read = py.detach(|| match threads.current_num_threads() {
             1 => read_alone(analyzer, reader, packets),
             _ => threads.install(|| read_in_batches(analyzer, reader, packets, batches)),
         });
+        let new: Vec<_> = reader.comments().iter().filter(|comment| !comments.contains(comment)).cloned().collect();
+        comments.extend(new.into_iter().take(MOST_COMMENTS.saturating_sub(comments.len())));
         if !matches!(read, Ok(true)) {
             *self.file() = None;
         }
@@ -126,7 +137,7 @@ impl PacketTables {
     fn rows(&mut self) -> usize {
         let rows = |shard: &mut Shard| {
             let of_connections = shard.connections().rows() + shard.periods().rows();
-            of_connections + shard.exchanges().rows() + shard.retransmissions().rows()
+            of_connections + shard.exchanges().rows() + shard.retransmissions().rows() + shard.packets().rows()
         };
         let (intake, shards) = self.analyzer.parts();
         intake.quic().rows() + shards.iter_mut().map(rows).sum::<usize>()
@@ -143,6 +154,7 @@ impl PacketTables {
             EXCHANGES => |shard| shard.exchanges().take(),
             RETRANSMISSIONS => |shard| shard.retransmissions().take(),
             PERIODS => |shard| shard.periods().take(),
+            PACKETS => |shard| shard.packets().take(),
             other => return Err(Failure::new(format!("there is no table {other}")).into()),
         };
         let in_buffers = |shard: &mut Shard| -> Vec<Buffers<'py>> {
@@ -159,7 +171,7 @@ impl PacketTables {
             "packets": totals.packets, "tcp_packets": totals.tcp_packets, "bytes": totals.bytes,
             "cut_headers": totals.cut_headers, "connections": totals.connections,
             "quic_packets": totals.quic_packets, "quic_connections": totals.quic_connections, "evicted": totals.evicted,
-            "start_ms": ms(totals.first_at), "end_ms": ms(totals.last_at),
+            "start_ms": ms(totals.first_at), "end_ms": ms(totals.last_at), "comments": self.comments,
         })
         .to_string()
     }
@@ -170,6 +182,9 @@ impl PacketTables {
         self.reader.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// What so many sections say of themselves is kept.
+const MOST_COMMENTS: usize = 8;
 
 /// Packets that are passed on to other threads at once.
 const BATCH: u64 = 20_000;
@@ -235,6 +250,7 @@ const CONNECTIONS: &str = "connections";
 const EXCHANGES: &str = "exchanges";
 const RETRANSMISSIONS: &str = "retransmissions";
 const PERIODS: &str = "periods";
+const PACKETS: &str = "packets";
 const QUIC: &str = "quic";
 
 /// The tables of captures as JSON: by table, name, kind and help of each column.
@@ -245,6 +261,7 @@ pub(crate) fn packet_columns_json() -> String {
         EXCHANGES: described(&EXCHANGE_COLUMNS),
         RETRANSMISSIONS: described(&RETRANSMISSION_COLUMNS),
         PERIODS: described(&PERIOD_COLUMNS),
+        PACKETS: described(&PACKET_COLUMNS),
         QUIC: described(&QUIC_COLUMNS),
     })
     .to_string()

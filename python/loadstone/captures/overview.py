@@ -48,7 +48,8 @@ def _quantiles(values: pl.Series) -> dict[str, float | None]:
 def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
     """Show what was read, and what it says."""
     seconds = ((read["end_ms"] or 0) - (read["start_ms"] or 0)) / 1e3
-    lines = [
+    lines = [text.shorten(text.harmless(comment), 200) for comment in read["comments"]]
+    lines += [
         f"{text.count(len(read['files']), 'file')}, {text.count(read['packets'], 'packet')}, "
         f"{text.size(read['bytes'])} in {seconds:,.1f} s; "
         f"{text.count(read['connections'], 'connection')} of TCP "

@@ -6,6 +6,7 @@
     retransmissions.parquet   a row for each segment that was sent again
     quic.parquet              a row for each connection of QUIC
     periods.parquet           a row for each direction of a connection and each period of its life, if asked
+    packets.parquet           a row for each packet of one connection, if asked
 
 Captures are read as a stream: what is open takes memory, not what has been read.
 """
@@ -30,7 +31,7 @@ CAPTURE = "capture.json"
 CONNECTIONS, EXCHANGES, RETRANSMISSIONS = "connections", "exchanges", "retransmissions"
 QUIC = "quic"
 TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS, QUIC)
-PERIODS = "periods"
+PERIODS, PACKETS = "periods", "packets"
 
 IDLE_S = 900
 """A connection without a packet for so long is over."""
@@ -64,21 +65,26 @@ def read(
     idle_s: int = IDLE_S,
     threads: int | None = None,
     periods: bool = False,
+    packets_of: int | None = None,
     keys: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read captures, in this order, into tables in a folder; give what was in them.
+
+    `packets_of` is the number of a connection whose packets are told as well.
 
     A file that is damaged or cut is read up to there; `unread` says so. Ctrl-C ends the reading: what was
     read until then is in the tables, and the interrupt goes on. `keys` are files with secrets of TLS.
 
     Raises:
-        InputError: if a file is no capture, or if the folder cannot be written.
+        InputError: if a file is no capture, if the folder cannot be written, or if there is no connection of
+            that number.
     """
     _check(paths)
-    tables = PacketTables(idle_s, MOST_OPEN, threads, periods)
+    tables = PacketTables(idle_s, MOST_OPEN, threads, periods, packets_of)
     for path in keys:
         _add_keys(tables, path)
-    with _Writers(folder, (*TABLES, PERIODS) if periods else TABLES) as writers:
+    asked = [name for name, is_asked in ((PERIODS, periods), (PACKETS, packets_of is not None)) if is_asked]
+    with _Writers(folder, (*TABLES, *asked)) as writers:
         interrupted, unread = None, []
         try:
             unread = _read_all(paths, tables, writers, progress)
@@ -90,6 +96,10 @@ def read(
             writers.write(tables)
         document = {"files": list(paths), **json.loads(tables.totals_json()), "unread": unread}
         document["interrupted"] = interrupted is not None
+        if packets_of is not None and interrupted is None and not writers.rows[PACKETS]:
+            raise InputError(
+                f"connection {packets_of}: there is none of this number: take one of {CONNECTIONS}.parquet"
+            )
         writers.finish(document)
     if interrupted is not None:
         raise interrupted
@@ -145,6 +155,8 @@ class _Writers:
         self._folder, self._tables = Path(folder), tables
         self._mark = f".loadstone-{secrets.token_hex(6)}"
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self.rows = dict.fromkeys(tables, 0)
+        """How many were written, by table."""
 
     def __enter__(self) -> "_Writers":
         try:
@@ -166,6 +178,7 @@ class _Writers:
             rows = pa.concat_tables(parts)
             if rows.num_rows:
                 writer.write_table(rows)
+                self.rows[table] += rows.num_rows
 
     def finish(self, document: dict[str, Any]) -> None:
         """Give all files their names, and say last what they are."""

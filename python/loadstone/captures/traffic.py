@@ -49,6 +49,8 @@ class Traffic:
     """A row for each that was answered, with its connection's `rtt_ms` and `rto_ms`, and `transfer_rtts`."""
     places: tuple[str, ...]
     """What is known of clients: columns of the user's tables."""
+    comments: tuple[str, ...] = ()
+    """What the captures say of themselves."""
 
     @classmethod
     def read(cls, folder: str, networks: Sequence[str] = ()) -> "Traffic":
@@ -65,7 +67,8 @@ class Traffic:
         of_connection = connections.select("connection", "rtt_ms", "rto_ms", "initial_window_down")
         exchanges = exchanges.join(of_connection, on="connection", how="left", maintain_order="left")
         exchanges = exchanges.with_columns(transfer_rtts=pl.col("response_time_ms") / pl.col("rtt_ms"))
-        return cls(connections, exchanges, tuple(places.columns))
+        comments = tables.document(folder).get("comments", [])
+        return cls(connections, exchanges, tuple(places.columns), tuple(comments))
 
     def values(self) -> dict[str, pl.Series]:
         """Give what is told as distributions, by name."""
@@ -81,6 +84,7 @@ class Traffic:
     def document(self, by: str | None = None) -> dict[str, Any]:
         """Give all figures; groups of clients by a column, by prefix if none is given."""
         return {
+            "comments": list(self.comments),
             "connections": self.connections.height,
             "exchanges": self.exchanges.height,
             "distributions": {name: quantiles(values) for name, values in self.values().items()},

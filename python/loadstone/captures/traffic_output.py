@@ -29,7 +29,8 @@ Document = dict[str, Any]
 
 def in_words(found: Document) -> str:
     """Show all of it, but for the smaller groups."""
-    lines = [
+    lines = [text.shorten(text.harmless(comment), 200) for comment in found["comments"]]
+    lines += [
         f"{text.count(found['connections'], 'connection')}, {text.count(found['exchanges'], 'exchange')}",
         "",
         *_distributions(found["distributions"]),

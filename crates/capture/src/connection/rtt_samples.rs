@@ -51,6 +51,11 @@ impl RttSamples {
         self.count
     }
 
+    /// Their sum, in ns.
+    pub(crate) fn sum(&self) -> f64 {
+        self.sum
+    }
+
     /// The least in ns; 0 without a sample.
     pub(crate) fn min(&self) -> u64 {
         self.min

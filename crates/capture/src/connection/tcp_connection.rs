@@ -1,10 +1,11 @@
 //! A connection of TCP, as its packets in a capture show it.
 
-use crate::connection::half_connection::{HalfConnection, OtherEnd};
+use crate::connection::half_connection::{HalfConnection, OtherEnd, unwrap};
 use crate::connection::periods::Periods;
 use crate::end_pair::{Between, EndPair};
 use crate::exchange::{Dialogue, InOrder, OrderedData, SaidBytes, SeenExchange};
 use crate::headers::TcpHeader;
+use crate::packet_columns::PacketRow;
 use crate::seen_at::SeenAt;
 use crate::segment::CapturedSegment;
 use crate::shard_resources::ShardResources;
@@ -162,6 +163,32 @@ impl TcpConnection {
         if let Some(start) = start {
             let data = OrderedData { at, captured: header.data, len: u64::from(header.len), skipped: 0 };
             self.say(from_low, resources, |order, room, said| order.handle_segment(first, start, data, room, said));
+        }
+    }
+
+    /// The sums of the round trips of either end's data, in ns: what a segment adds is one that it completes.
+    pub(crate) fn round_trip_sums(&self) -> [f64; 2] {
+        [self.halves[0].rtt.sum(), self.halves[1].rtt.sum()]
+    }
+
+    /// What a segment shows that has just been handled; `before` are the sums of round trips before it.
+    pub(crate) fn packet_row(&self, segment: &CapturedSegment<'_>, before: [f64; 2]) -> PacketRow {
+        let CapturedSegment { at, from_low, ref header, .. } = *segment;
+        let place = usize::from(!from_low);
+        let (sender, receiver) = (&self.halves[place], &self.halves[1 - place]);
+        let round_trip = self.round_trip_sums()[1 - place] - before[1 - place];
+        PacketRow {
+            connection: self.number,
+            at,
+            is_up: from_low == self.client_is_low,
+            flags: header.flags,
+            seq: unwrap(header.seq, sender.next).saturating_sub(sender.isn),
+            len: header.len,
+            ack: header.has(TcpHeader::ACK).then(|| unwrap(header.ack, receiver.next).saturating_sub(receiver.isn)),
+            window: sender.last_window,
+            in_flight_up: self.client().in_flight(),
+            in_flight_down: self.server().in_flight(),
+            round_trip: (round_trip > 0.0).then_some(round_trip as u64),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The packets of a capture file, one after the other: pcap and pcapng, in any byte order and resolution.
 
-use pcap_parser::pcapng::{Block, InterfaceDescriptionBlock, SecretsType};
+use pcap_parser::pcapng::{
+    Block, DecryptionSecretsBlock, InterfaceDescriptionBlock, OptionCode, SecretsType, SectionHeaderBlock,
+};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, PcapHeader};
 use std::io::{self, Read};
@@ -68,6 +70,7 @@ impl From<io::Error> for ReadError {
 pub struct PacketReader<'a> {
     blocks: Box<dyn PcapReaderIterator + Send + 'a>,
     interfaces: Vec<Interface>,
+    notes: Notes,
     failure: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -90,7 +93,7 @@ impl<'a> PacketReader<'a> {
         let failure = Arc::new(Mutex::new(None));
         let file = Filling { file, failure: failure.clone() };
         match pcap_parser::create_reader(BUFFER, file) {
-            Ok(blocks) => Ok(PacketReader { blocks, interfaces: Vec::new(), failure }),
+            Ok(blocks) => Ok(PacketReader { blocks, interfaces: Vec::new(), notes: Notes::new(), failure }),
             Err(PcapError::ReadError) => Err(io_error(&failure, 0)),
             Err(_) => Err(ReadError::NoCapture),
         }
@@ -104,23 +107,29 @@ impl<'a> PacketReader<'a> {
     /// The secrets of TLS that stand before the first packet: lines of a key log (Decryption Secrets Blocks). To be asked for
     /// before packets are; what is wrong with the file is found by these.
     pub fn secrets(&mut self) -> Vec<u8> {
-        let mut secrets = Vec::new();
         loop {
             let block_len = match self.blocks.next() {
-                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut secrets) {
+                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut self.notes) {
                     Ok(None) => block_len,
-                    Ok(Some(_)) | Err(NoInterface) => return secrets,
+                    Ok(Some(_)) | Err(NoInterface) => break,
                 },
                 Err(error) => {
                     let remedy = Remedy::of(&error);
                     if self.apply(remedy).is_err() {
-                        return secrets;
+                        break;
                     }
                     continue;
                 }
             };
             self.blocks.consume(block_len);
         }
+        self.notes.secrets.take().unwrap_or_default()
+    }
+
+    /// What the sections read until now say of themselves as a comment (draft-ietf-opsawg-pcapng, section 3.5): the first
+    /// ones, each cut to a length.
+    pub fn comments(&self) -> &[String] {
+        &self.notes.comments
     }
 
     /// Gives the next packet to `handle`; nothing at the end of the file.
@@ -131,7 +140,7 @@ impl<'a> PacketReader<'a> {
         loop {
             let at = self.blocks.consumed() as u64;
             let (block_len, packet) = match self.blocks.next() {
-                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut Vec::new()) {
+                Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut self.notes) {
                     Ok(packet) => (block_len, packet),
                     Err(NoInterface) => return Err(ReadError::Damaged { at }),
                 },
@@ -198,12 +207,47 @@ struct NoInterface;
 /// Interfaces of one file at most: it names them by 32 bits, and each takes memory.
 const MOST_INTERFACES: usize = 1 << 16;
 
-/// The packet of a block, if it has one; interfaces and secrets are noted.
+/// Comments of one file that are kept, and characters of each: a file may have any number of them.
+const MOST_COMMENTS: usize = 8;
+const LONGEST_COMMENT: usize = 1000;
+
+/// What stands beside the packets of a file.
+#[derive(Debug)]
+struct Notes {
+    comments: Vec<String>,
+    /// Until they are asked for.
+    secrets: Option<Vec<u8>>,
+}
+
+impl Notes {
+    fn new() -> Notes {
+        Notes { comments: Vec::new(), secrets: Some(Vec::new()) }
+    }
+
+    fn add_comments(&mut self, section: &SectionHeaderBlock<'_>) {
+        for option in section.options.iter().filter(|option| option.code == OptionCode::Comment) {
+            if let (Ok(text), true) = (option.as_str(), self.comments.len() < MOST_COMMENTS) {
+                self.comments.push(text.chars().take(LONGEST_COMMENT).collect());
+            }
+        }
+    }
+
+    fn add_secrets(&mut self, block: &DecryptionSecretsBlock<'_>) {
+        let text = block.data.get(..block.secrets_len as usize).unwrap_or(block.data);
+        let Some(secrets) = &mut self.secrets else { return };
+        if block.secrets_type == SecretsType::TlsKeyLog && secrets.len() + text.len() < MOST_SECRETS {
+            secrets.extend_from_slice(text);
+            secrets.push(b'\n');
+        }
+    }
+}
+
+/// The packet of a block, if it has one; interfaces and notes are kept.
 #[inline]
 fn packet_of<'a>(
     block: PcapBlockOwned<'a>,
     interfaces: &mut Vec<Interface>,
-    secrets: &mut Vec<u8>,
+    notes: &mut Notes,
 ) -> Result<Option<RawPacket<'a>>, NoInterface> {
     match block {
         PcapBlockOwned::Legacy(packet) => {
@@ -233,16 +277,13 @@ fn packet_of<'a>(
             Ok(None)
         }
         // Each section counts its interfaces anew.
-        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+        PcapBlockOwned::NG(Block::SectionHeader(section)) => {
             interfaces.clear();
+            notes.add_comments(&section);
             Ok(None)
         }
         PcapBlockOwned::NG(Block::DecryptionSecrets(block)) => {
-            let text = block.data.get(..block.secrets_len as usize).unwrap_or(block.data);
-            if block.secrets_type == SecretsType::TlsKeyLog && secrets.len() + text.len() < MOST_SECRETS {
-                secrets.extend_from_slice(text);
-                secrets.push(b'\n');
-            }
+            notes.add_secrets(&block);
             Ok(None)
         }
         PcapBlockOwned::NG(_) => Ok(None),

@@ -151,6 +151,27 @@ fn pcapng_may_have_secrets_before_its_packets() {
 }
 
 #[test]
+fn what_a_section_says_of_itself_is_kept_within_bounds() {
+    let section = |comment: &str| {
+        let mut body = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+        body.extend([&[1, 0][..], &(comment.len() as u16).to_le_bytes(), comment.as_bytes()].concat());
+        body.resize(body.len().next_multiple_of(4), 0);
+        body.extend([0; 4]);
+        block(0x0a0d_0d0a, &body)
+    };
+    let mut file = section("made up");
+    file.extend(section(&"long ".repeat(400)));
+    for n in 0..20 {
+        file.extend(section(&format!("another, {n}")));
+    }
+    let mut reader = PacketReader::new(&file[..]).unwrap();
+    assert!(reader.next_packet(|_| ()).unwrap().is_none());
+    assert_eq!(reader.comments().len(), 8);
+    assert_eq!(reader.comments()[0], "made up");
+    assert_eq!(reader.comments()[1].len(), 1_000);
+}
+
+#[test]
 fn the_last_time_that_a_file_can_have_ends_the_reading_too() {
     let mut file = block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
     // Seconds: all 64 bits of them.

@@ -305,6 +305,14 @@ pub(crate) fn periods(packets: &[Told]) -> Seen {
     Seen::of(&mut analyzer, Shard::periods)
 }
 
+/// The packets of the connection of that number.
+pub(crate) fn packets_of(number: u64, packets: &[Told]) -> Seen {
+    let mut analyzer = Analyzer::new(AnalyzerLimits { packets_of: Some(number), ..AnalyzerLimits::default() });
+    feed(&pcap(packets), &mut analyzer).unwrap();
+    analyzer.finish();
+    Seen::of(&mut analyzer, Shard::packets)
+}
+
 /// The connections of QUIC in a file.
 pub(crate) fn quic(file: &[u8]) -> Seen {
     let mut analyzer = Analyzer::new(AnalyzerLimits::default());
