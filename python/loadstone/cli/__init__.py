@@ -41,7 +41,7 @@ for _verb in (
     *(sockets.serve, edges.edge, sockets.manifest, sockets.fetch, commands.bed),
     *(recordings.record, recordings.mirror),
     *(sweeps.sweep, sweeps.analyze, sweeps.reproduce),
-    captures.capture,
+    *(captures.capture, captures.generate),
 ):
     loadstone.add_command(_verb)
 

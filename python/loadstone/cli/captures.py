@@ -1,4 +1,4 @@
-"""The verb `capture`: captures of real traffic as tables; and `analyze` of such tables."""
+"""The verbs `capture`, captures of traffic as tables, and `generate`; and `analyze` of such tables."""
 
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from loadstone.cli.console import Verb, emit, examples, say
         "capture traffic.pcap",
         "capture ring*.pcapng.gz -o traffic",
         "capture - -o traffic < traffic.pcap",
+        "capture traffic.pcap -o traffic --connection 1204",
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=paths.READ)
@@ -50,6 +51,12 @@ from loadstone.cli.console import Verb, emit, examples, say
     help="Decrypt TLS with the secrets in this file, which SSLKEYLOGFILE named when a browser or server ran; "
     "may be given several times.",
 )
+@click.option(
+    "--connection",
+    metavar="N",
+    type=click.IntRange(1, 2**63 - 1),
+    help="Tell the packets of this connection as well, by its number in the table: for its pictures.",
+)
 @options.THREADS
 @options.JSON
 def capture(
@@ -58,6 +65,7 @@ def capture(
     idle_s: int,
     periods: bool,
     keys: tuple[str, ...],
+    connection: int | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -69,11 +77,58 @@ def capture(
 
     temporary: Any = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
     with temporary as target, progress.bar("bytes") as show:
-        read = tables.read(files, target, show, idle_s=idle_s, threads=threads, periods=periods, keys=keys)
+        asked: dict[str, Any] = {"periods": periods, "packets_of": connection, "keys": keys}
+        read = tables.read(files, target, show, idle_s=idle_s, threads=threads, **asked)
         summed = overview.overview(target)
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")
     emit({**read, **summed} if as_json else overview.in_words(read, summed))
+
+
+@click.command(
+    cls=Verb,
+    epilog=examples("generate -o edge", "generate cdn.toml -o edge --users 200 --seed 7"),
+)
+@click.argument("cdn", metavar="[CDN]", required=False, type=paths.READ)
+@click.option(
+    "-o",
+    "folder",
+    metavar="DIR",
+    required=True,
+    type=paths.WRITTEN_FOLDER,
+    help="The folder for edge.pcapng and networks.csv, which analyze --networks takes.",
+)
+@click.option(
+    "--users",
+    metavar="N",
+    type=click.IntRange(1, 100_000),
+    default=1_000,
+    show_default=True,
+    help="Users of each site, each with some connections.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(0, 2**31 - 1),
+    default=1,
+    show_default=True,
+    help="Who the users are, and what is lost: the same seed gives the same packets.",
+)
+@options.THREADS
+@options.JSON
+def generate(cdn: str | None, folder: str, users: int, seed: int, threads: int | None, as_json: bool) -> None:
+    """Make a capture at the edge of a CDN that does not exist, whose users are drawn and simulated.
+
+    CDN is a TOML file (docs/captures.md) with the laws that they are drawn from, each with its source.
+    [default: a CDN as the study yahoo describes its own]
+    """
+    from loadstone.generated import edge_capture
+    from loadstone.generated.cdn_model import YAHOO, CdnModel
+
+    model = CdnModel.read(str(YAHOO) if cdn is None else cdn)
+    with progress.bar("users") as show:
+        made = edge_capture.write(model, folder, users, seed, show, threads=threads)
+    emit({**made, "folder": folder} if as_json else edge_capture.in_words(made, folder))
 
 
 _DESCRIPTION = "capture.json"
