@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import statistics
 from collections import Counter
 from typing import Any
 
@@ -12,9 +13,11 @@ import matrices
 from conftest import verdicts_said
 from loadstone import pages
 from loadstone._native import run_many
+from loadstone.captures.traffic import Traffic
 from loadstone.reproduce.claims import Verdict, rows
+from loadstone.reproduce.evidence import AS_STATED
 from loadstone.reproduce.study import STUDIES, Results, Runner, Study
-from loadstone.studies.yahoo import fairness, front_page, initial_window, laboratory, pipelining
+from loadstone.studies.yahoo import edge_traffic, fairness, front_page, initial_window, laboratory, pipelining
 from loadstone.studies.yahoo.assumptions import AS_IT_IS, READINGS
 
 
@@ -113,7 +116,7 @@ def test_every_claim_has_a_verdict_and_those_that_fail_are_known(results: Result
     verdicts = {judged.claim.id: judged.verdict for judged in results.judged}
     assert list(verdicts) == [row["id"] for row in rows(STUDIES / "yahoo" / "claims.csv")]
     failed = {id for id, verdict in verdicts.items() if verdict is Verdict.CONTRADICTED}
-    assert failed == {"YA48", "YA49", "YA59", "YA68", "YA79"}
+    assert failed == {"YA33", "YA36", "YA42", "YA48", "YA49", "YA59", "YA68", "YA79"}
 
 
 def test_every_claim_that_holds_is_turned_by_the_outcomes_that_it_names(results: Results) -> None:
@@ -125,6 +128,54 @@ def test_the_list_has_all_that_a_laboratory_can_test() -> None:
     published = {row["id"] for row in matrices.published("yahoo-claims") if row["scope"] == "lab"}
     listed = [row["id"] for row in rows(STUDIES / "yahoo" / "claims.csv")]
     assert published <= {*listed} and listed == sorted(listed)
+
+
+def test_the_list_has_all_that_is_said_of_traffic_in_sections_3_and_4_1_1() -> None:
+    rows_of = matrices.published("yahoo-claims")
+    said = {
+        row["id"]
+        for row in rows_of
+        if row["scope"] == "traffic" and row["section"].startswith(("3", "4.1.1"))
+    }
+    assert said <= {row["id"] for row in rows(STUDIES / "yahoo" / "claims.csv")}
+
+
+def test_the_generated_cdn_is_as_the_study_describes_its_own() -> None:
+    hours = [edge_traffic.traffic(None, hour, AS_STATED) for hour in range(1, 6)]
+
+    def mean(name: str, of: list[Traffic] = hours) -> float:
+        return statistics.mean(one.shares()[name] or 0 for one in of)
+
+    assert mean("connections_rtt_400_ms_or_more") == pytest.approx(10, abs=2)
+    assert mean("responses_below_25_kb") == pytest.approx(90, abs=1)
+    assert mean("bytes_in_responses_60_kb_or_more") == pytest.approx(50, abs=6)
+    assert mean("connections_with_one_request") > 50
+    assert mean("gaps_below_1_s") == pytest.approx(80, abs=5)
+    assert statistics.mean(one.connections["requests"].mean() for one in hours) == pytest.approx(2.4, abs=0.1)
+    india = [edge_traffic.traffic("india", hour, AS_STATED) for hour in range(1, 6)]
+    assert mean("connections_nothing_sent_again", india) > 70
+    assert mean("connections_over_10_pct_sent_again", india) > 17
+
+
+def test_the_same_users_come_whatever_the_window_and_lose_more_with_a_large_one() -> None:
+    small, large = (edge_traffic.traffic("singapore", 1, AS_STATED, iw) for iw in (3, 16))
+    both = [one.connections.sort("client", "client_port")["bytes_down"].to_list() for one in (small, large)]
+    assert both[0] == both[1]
+    again = [one.connections["retransmitted_packets_down"].sum() for one in (small, large)]
+    assert again[1] > again[0]
+    windows = [
+        one.connections["initial_window_down"].drop_nulls().unique().to_list() for one in (small, large)
+    ]
+    assert 3 in windows[0] and 16 in windows[1]
+
+
+def test_the_variance_in_ms_squared_gives_the_study_its_share_of_gaps_beyond_the_rto() -> None:
+    late = edge_traffic.beyond_rto()
+    by_deviation, by_variance = (
+        edge_traffic.share_of(late.run(5, name)) for name in (AS_STATED, edge_traffic.RTT_VARIANCE)
+    )
+    assert by_deviation > 40
+    assert by_variance == pytest.approx(10, abs=2.5)
 
 
 def test_the_kept_figures_are_the_published_ones() -> None:

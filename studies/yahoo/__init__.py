@@ -5,13 +5,22 @@ from pathlib import Path
 
 from loadstone.reproduce.study import Results, Runner
 
-from . import claims, explanations, fairness, initial_window, pipelining, sensitivity, slow_start
+from . import (
+    claims,
+    edge_traffic,
+    explanations,
+    fairness,
+    initial_window,
+    pipelining,
+    sensitivity,
+    slow_start,
+)
 from .assumptions import READINGS
 from .laboratory import FOLDER, Laboratory
 
 
 def run(runner: Runner) -> Results:
-    """Run all of its laboratory."""
+    """Run all of its laboratory, and what of its traffic can be generated."""
     with tempfile.TemporaryDirectory() as folder:
         return _run(runner, Laboratory(runner, Path(folder)))
 
@@ -31,6 +40,7 @@ def _run(runner: Runner, laboratory: Laboratory) -> Results:
         pipelining.pipelining_table(piped),
         slow_start.table(pauses),
         sensitivity.table(laboratory),
+        edge_traffic.table(),
     )
     cells = (
         *initial_window.table_1_cells(rows),

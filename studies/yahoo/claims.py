@@ -9,7 +9,7 @@ from loadstone.reproduce.claims import Judged
 from loadstone.reproduce.evidence import AS_STATED, Evidence
 from loadstone.reproduce.judge import Figure, Judge, above, below
 
-from . import fairness, pipelining, shared_path, slow_start
+from . import edge_traffic, fairness, pipelining, shared_path, slow_start
 from .assumptions import ASSUMPTIONS
 from .initial_window import COUNTING, RTTS, WINDOWS, abc_effect, mean, reduction, seconds
 from .laboratory import FOLDER, Laboratory
@@ -48,8 +48,8 @@ def judge(laboratory: Laboratory) -> list[Judged]:
 
 
 def _of_traffic(judge: Judge) -> None:
+    edge_traffic.judge(judge)
     judge.not_testable("YA23", "how common such times are is of users' paths, which are not known")
-    judge.not_testable("YA27", "the gaps are those of users' clicks, which no load of one page has")
     judge.not_testable("YA31", "a survey of systems; both client profiles begin with 64 KB")
     judge.not_testable("YA63", "a setting of a browser; our pipelining client sends all that wait")
 
