@@ -32,6 +32,7 @@ CONNECTIONS, EXCHANGES, RETRANSMISSIONS = "connections", "exchanges", "retransmi
 QUIC = "quic"
 TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS, QUIC)
 PERIODS, PACKETS = "periods", "packets"
+ON_DEMAND = (PERIODS, PACKETS)
 
 IDLE_S = 900
 """A connection without a packet for so long is over."""
@@ -185,6 +186,9 @@ class _Writers:
         for table, writer in self._writers.items():
             writer.close()
             self._part(table).replace(self._folder / f"{table}.parquet")
+        # Those of other captures would be taken for these ones'.
+        for table in {*ON_DEMAND} - {*self._writers}:
+            (self._folder / f"{table}.parquet").unlink(missing_ok=True)
         description = self._part(CAPTURE)
         description.write_text(json.dumps(document, indent=2) + "\n")
         description.replace(self._folder / CAPTURE)

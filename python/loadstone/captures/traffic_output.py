@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,38 +29,56 @@ _SHARES = {
 Document = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Rows:
+    """A table of words; the first row is its head."""
+
+    title: str
+    rows: list[list[str]]
+
+
 def in_words(found: Document) -> str:
     """Show all of it, but for the smaller groups."""
-    lines = [text.shorten(text.harmless(comment), 200) for comment in found["comments"]]
-    lines += [
-        f"{text.count(found['connections'], 'connection')}, {text.count(found['exchanges'], 'exchange')}",
-        "",
-        *_distributions(found["distributions"]),
-        "",
-        *text.table(
-            [[said, _number(found["shares"][name], " %")] for name, said in _SHARES.items()]
-        ).splitlines(),
-    ]
+    counts = f"{text.count(found['connections'], 'connection')}, {text.count(found['exchanges'], 'exchange')}"
+    comments = [text.shorten(text.harmless(comment), 200) for comment in found["comments"]]
+    parts = ["\n".join([*comments, counts])]
+    spread, shares, *others = (text.table(one.rows) for one in tables(found, _SHOWN))
+    parts += [spread, shares]
     if found["knees"]:
-        knees = (f"{knee['duration_ms'] / 1e3:,.2f} s ({knee['pct']:.1f} %)" for knee in found["knees"])
-        lines += ["", f"Durations that stand out: {', '.join(knees)}"]
-    if found["windows"]:
-        lines += [
-            "",
-            "A response in round trips, by the server's initial window:",
-            *_windows(found["windows"]),
-        ]
-    lines += ["", *_groups(found)]
-    return "\n".join(lines)
+        parts.append(knees_in_words(found["knees"]))
+    titles = [one.title for one in tables(found, _SHOWN)[2:]]
+    parts += [f"{title}:\n{table}" for title, table in zip(titles, others, strict=True)]
+    return "\n\n".join(parts)
 
 
-def _distributions(distributions: Document) -> list[str]:
+def tables(found: Document, groups: int) -> list[Rows]:
+    """Give all figures as tables: distributions, shares, windows if any are known, and so many groups."""
+    shares = [[said, _number(found["shares"][name], " %")] for name, said in _SHARES.items()]
+    return [
+        Rows("How is it spread?", _distributions(found["distributions"])),
+        Rows("How much is so?", [["", "share"], *shares]),
+        *(
+            [Rows("A response in round trips, by the server's initial window", _windows(found["windows"]))]
+            if found["windows"]
+            else []
+        ),
+        _groups(found, groups),
+    ]
+
+
+def knees_in_words(knees: Sequence[Document]) -> str:
+    """Say which durations stand out."""
+    shown = (f"{knee['duration_ms'] / 1e3:,.2f} s ({knee['pct']:.1f} %)" for knee in knees)
+    return f"Durations that stand out: {', '.join(shown)}"
+
+
+def _distributions(distributions: Document) -> list[list[str]]:
     head = ["", *next(iter(distributions.values()))]
     rows = [
         [said, *(_value(name, statistic, value) for statistic, value in distributions[name].items())]
         for name, said in DISTRIBUTIONS.items()
     ]
-    return text.table([head, *rows]).splitlines()
+    return [head, *rows]
 
 
 def _value(name: str, statistic: str, value: float | None) -> str:
@@ -73,7 +93,7 @@ def _number(value: float | None, unit: str = "") -> str:
     return "-" if value is None else f"{value:,.1f}{unit}"
 
 
-def _windows(windows: list[Document]) -> list[str]:
+def _windows(windows: list[Document]) -> list[list[str]]:
     head = ["segments", "responses", "p50", "p80", "p80 of first ones", "sent again"]
     rows = [
         [
@@ -84,14 +104,14 @@ def _windows(windows: list[Document]) -> list[str]:
         ]
         for row in windows
     ]
-    return text.table([head, *rows]).splitlines()
+    return [head, *rows]
 
 
-def _groups(found: Document) -> list[str]:
+def _groups(found: Document, most: int) -> Rows:
     groups = found["groups"]
     title = f"By {found['by']}, those with most connections"
-    if len(groups) > _SHOWN:
-        title += f" ({_SHOWN} of {len(groups)})"
+    if len(groups) > most:
+        title += f" ({most} of {len(groups)})"
     head = [found["by"], "connections", "rtt p10", "p50", "p90 ms", "again p10", "p50", "p90 %"]
     names = [f"{column}_p{share}" for column in ("rtt_ms", "retransmitted_pct") for share in (10, 50, 90)]
     rows = [
@@ -100,9 +120,9 @@ def _groups(found: Document) -> list[str]:
             f"{row['connections']:,}",
             *(_number(row[name]) for name in names),
         ]
-        for row in groups[:_SHOWN]
+        for row in groups[:most]
     ]
-    return [f"{title}:", *text.table([head, *rows]).splitlines()]
+    return Rows(title, [head, *rows])
 
 
 def write(found: Document, folder: str) -> None:
@@ -111,7 +131,7 @@ def write(found: Document, folder: str) -> None:
     Raises:
         InputError: if it cannot be written.
     """
-    tables = {
+    files = {
         "distributions.csv": [{"name": name, **of} for name, of in found["distributions"].items()],
         "shares.csv": [{"name": name, "pct": share} for name, share in found["shares"].items()],
         "windows.csv": found["windows"],
@@ -119,7 +139,7 @@ def write(found: Document, folder: str) -> None:
     }
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for name, rows in tables.items():
+        for name, rows in files.items():
             Path(folder, name).write_text(_csv(rows))
     except OSError as error:
         raise InputError(

@@ -1,5 +1,6 @@
 """The verbs `capture`, captures of traffic as tables, and `generate`; and `analyze` of such tables."""
 
+import shlex
 import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -10,6 +11,8 @@ import click
 
 from loadstone import options, paths, progress
 from loadstone.cli.console import Verb, emit, examples, say
+from loadstone.files import replacement
+from loadstone.names import shown_words
 
 
 @click.command(
@@ -141,12 +144,29 @@ def is_of_captures(folder: str) -> bool:
 
 
 def analyze(
-    folder: str, by: str | None, networks: Sequence[str], output: str | None, *, as_json: bool
+    folder: str,
+    by: str | None,
+    networks: Sequence[str],
+    output: str | None,
+    html: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Say what the tables in a folder tell of a server's users."""
     from loadstone.captures import traffic, traffic_output
+    from loadstone.html import PAGE
 
-    found = traffic.Traffic.read(folder, networks).document(by)
-    if output is not None:
-        traffic_output.write(found, output)
+    with replacement(html, PAGE) as write_page:
+        read = traffic.Traffic.read(folder, networks)
+        found = read.document(by)
+        if output is not None:
+            traffic_output.write(found, output)
+        if html is not None:
+            # It draws, which takes heavy packages.
+            from loadstone.captures import traffic_report
+
+            said = ["--by", by] if by is not None else []
+            said += [word for path in shown_words(networks) for word in ("--networks", path)]
+            command = shlex.join(["loadstone", "analyze", *shown_words([folder]), *said])
+            write_page(traffic_report.render(read, found, folder, command))
     emit(found if as_json else traffic_output.in_words(found))

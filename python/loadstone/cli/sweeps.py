@@ -134,7 +134,7 @@ def _planned(matrix: Any, extent: Any) -> str:
         "analyze results --by page,loss --where 'rtt >= 100'",
         "analyze results --compare iw --baseline 3 --json",
         "analyze results --tree -o report",
-        "analyze traffic --by country --networks countries.csv",
+        "analyze traffic --by country --networks countries.csv --html traffic.html",
     ),
 )
 @click.argument("store", metavar="DIR", type=paths.READ_FOLDER)
@@ -174,6 +174,12 @@ def _planned(matrix: Any, extent: Any) -> str:
     type=paths.READ,
     help="What is known of captures' clients: CSV with a column network, or RouteViews' prefixes.",
 )
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=paths.WRITTEN,
+    help="Of captures: write a report with plots to this file as well, one page, ready to be sent.",
+)
 @options.JSON
 def analyze(
     store: str,
@@ -185,6 +191,7 @@ def analyze(
     depth: int | None,
     output: str | None,
     networks: tuple[str, ...],
+    html: str | None,
     as_json: bool,
 ) -> None:
     """Say what the runs of a sweep in DIR show: gains in every condition, tables, what they depend on.
@@ -197,8 +204,10 @@ def analyze(
         of_sweeps |= {"--depth": depth, "--tree": True if tree else None}
         if wrong := next((name for name, value in of_sweeps.items() if value is not None), None):
             raise click.UsageError(f"{wrong} is of a sweep's runs, and {store} is of captures.")
-        captures.analyze(store, by, networks, output, as_json=as_json)
+        captures.analyze(store, by, networks, output, html, as_json=as_json)
         return
+    if html is not None:
+        raise click.UsageError(f"--html is of captures, and {store} is of a sweep: give -o for its report.")
     if networks:
         raise click.UsageError(f"--networks is of captures, and {store} is of a sweep.")
     # Heavy, so only where it is asked for.
