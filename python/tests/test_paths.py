@@ -84,6 +84,7 @@ def test_no_output_is_an_input_or_another_output(
         if isinstance(needed, click.Argument) and needed.type is not click.STRING and not is_given:
             words += ["synthetic:A"] if needed.required and needed.type is paths.PAGE else []
             words += [str(EXAMPLES / "shop.har")] if needed.required and needed.type is paths.READ else []
+            words += [str(tmp_path)] if needed.required and needed.type is paths.READ_FOLDER else []
     result = loadstone(verb, *NEEDED.get(verb, []), *words)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1), result
     assert kept.read_bytes() == (EXAMPLES / "shop.har").read_bytes()

@@ -92,7 +92,7 @@ def capture(
     cls=Verb,
     epilog=examples("generate -o edge", "generate cdn.toml -o edge --users 200 --seed 7"),
 )
-@click.argument("cdn", metavar="[CDN]", required=False, type=paths.READ)
+@click.argument("cdn", metavar="[FILE]", required=False, type=paths.READ)
 @click.option(
     "-o",
     "folder",
@@ -122,7 +122,7 @@ def capture(
 def generate(cdn: str | None, folder: str, users: int, seed: int, threads: int | None, as_json: bool) -> None:
     """Make a capture at the edge of a CDN that does not exist, whose users are drawn and simulated.
 
-    CDN is a TOML file (docs/captures.md) with the laws that they are drawn from, each with its source.
+    FILE is TOML (docs/captures.md) with the laws that they are drawn from, each with its source.
     [default: a CDN as the study yahoo describes its own]
     """
     from loadstone.generated import edge_capture
