@@ -101,6 +101,23 @@ def test_each_segment_is_a_stroke_and_what_was_sent_again_says_why(folder: str) 
     assert packets["rtt_ms"].max() == pytest.approx(50, abs=1)
 
 
+def test_round_trips_are_those_to_the_far_end(folder: str) -> None:
+    packets = connection_plots.packets(folder)
+    whole = Traffic.read(folder).connections.filter(connection=1).row(0, named=True)
+    assert packets is not None and whole["captured_at"] == "server"
+    assert "From a segment to the client" in connection_plots.draw(packets, whole)[2].caption
+    at_client = {**whole, "captured_at": "client"}
+    assert "From a segment from the client" in connection_plots.draw(packets, at_client)[2].caption
+
+
+def test_a_damaged_table_is_one_line(folder: str, tmp_path: Path, loadstone: Command) -> None:
+    (Path(folder) / "packets.parquet").write_bytes(b"PAR1")
+    result = loadstone("analyze", folder, "--html", str(tmp_path / "report.html"))
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "packets.parquet: missing or damaged: make the tables again" in result.err
+    assert not (tmp_path / "report.html").exists()
+
+
 def test_of_a_long_connection_the_first_packets_are_drawn_which_is_said(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

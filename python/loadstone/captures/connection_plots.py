@@ -11,12 +11,14 @@ from matplotlib.collections import LineCollection
 from loadstone import text
 from loadstone.analysis.plots.canvas import WIDTH, Canvas, Plot, name_lines, names_room, plotting, stroke
 from loadstone.captures import tables
+from loadstone.captures.traffic import table
 from loadstone.html import palette
 
 MOST_PACKETS = 6_000
 """Packets that are drawn: those that come first."""
 _LEFT, _TOP, _FOOT = 70.0, 14.0, 46.0
 _NUMBERS, _PANEL = 380.0, 220.0
+_WAYS = {"down": "to the client on connection {}", "up": "from the client on connection {}"}
 _CAUSES = {
     "fast": "sent again: fast",
     "tail_loss_probe": "sent again: tail loss probe",
@@ -30,15 +32,17 @@ def packets(folder: str) -> pl.DataFrame | None:
     """Read the packets of a connection that are in a folder, with why each was sent again; or none.
 
     Times are in seconds since its first packet.
+
+    Raises:
+        InputError: if a table is damaged.
     """
-    path = Path(folder, f"{tables.PACKETS}.parquet")
-    if not path.is_file():
+    if not Path(folder, f"{tables.PACKETS}.parquet").is_file():
         return None
-    again = pl.read_parquet(Path(folder, f"{tables.RETRANSMISSIONS}.parquet"))
+    again = table(folder, tables.RETRANSMISSIONS)
     causes = again.select("connection", "at_ms", "way", "seq", "cause", "spurious")
     # A packet that is captured twice is the same row twice.
     causes = causes.unique(["connection", "at_ms", "way", "seq"], keep="first", maintain_order=True)
-    found = pl.read_parquet(path).head(MOST_PACKETS)
+    found = table(folder, tables.PACKETS).head(MOST_PACKETS)
     joined = found.join(causes, on=["connection", "at_ms", "way", "seq"], how="left", maintain_order="left")
     return joined.with_columns(at=(pl.col("at_ms") - pl.col("at_ms").min()) / 1e3)
 
@@ -46,7 +50,9 @@ def packets(folder: str) -> pl.DataFrame | None:
 def draw(found: pl.DataFrame, whole: dict[str, Any]) -> list[Plot]:
     """Draw the direction that carries more of a connection, of which `whole` is the row of its table."""
     way = "down" if (whole["bytes_down"] or 0) >= (whole["bytes_up"] or 0) else "up"
-    which = f"{'to' if way == 'down' else 'from'} the client on connection {whole['connection']}"
+    # At the client what comes is acknowledged at once; what it sends shows how far the server is.
+    measured = "up" if whole["captured_at"] == "client" else way
+    which = _WAYS[way].format(whole["connection"])
     count = whole["packets_up"] + whole["packets_down"]
     cut = (
         f" The first {found.height:,} of {text.count(count, 'packet')} are drawn."
@@ -54,7 +60,8 @@ def draw(found: pl.DataFrame, whole: dict[str, Any]) -> list[Plot]:
         else ""
     )
     plots = [_numbers(found, way, which, cut), _on_the_way(found, way, which, cut)]
-    return [plot for plot in (*plots, _round_trips(found, way, which, cut)) if plot is not None]
+    round_trips = _round_trips(found, measured, _WAYS[measured].format(whole["connection"]), cut)
+    return [plot for plot in (*plots, round_trips) if plot is not None]
 
 
 def _numbers(found: pl.DataFrame, way: str, which: str, cut: str) -> Plot:
@@ -114,8 +121,8 @@ def _on_the_way(found: pl.DataFrame, way: str, which: str, cut: str) -> Plot:
         )
         name_lines(axes, [(names[0], 0.5 * top, stroke(0)), (names[1], 1.2 * top, stroke(2))], _PANEL)
         caption = (
-            f"What {which} was sent and not yet acknowledged, as it was captured: at the sender that is "
-            f"at most its congestion window. A receive window beyond the drawing is at its upper edge.{cut}"
+            f"Bytes {which} that were sent and not yet acknowledged, as captured: at the sender at most "
+            f"its congestion window. A receive window beyond the drawing is at its upper edge.{cut}"
         )
         return canvas.finish("connection-window", "How much was on its way?", caption)
 
@@ -136,8 +143,8 @@ def _round_trips(found: pl.DataFrame, way: str, which: str, cut: str) -> Plot | 
         axes.axhline(least, **stroke(1).line(1.2))
         name_lines(axes, [(names[0], top, stroke(0)), (names[1], least, stroke(1))], _PANEL)
         caption = (
-            f"From a segment {which} to its acknowledgement, as it was captured, at the time of that. "
-            f"Segments that were sent again tell none.{cut}"
+            f"From a segment {which} to its acknowledgement, as captured, at the time of that. Segments"
+            f" that were sent again tell none.{cut}"
         )
         return canvas.finish("connection-round-trips", "How long were round trips?", caption)
 

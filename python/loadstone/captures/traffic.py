@@ -60,8 +60,8 @@ class Traffic:
             InputError: if a table is missing or damaged.
         """
         places = Places.read(networks)
-        connections = _with_places(_derived(_table(folder, tables.CONNECTIONS)), places)
-        exchanges = _table(folder, tables.EXCHANGES).filter("answered")
+        connections = _with_places(_derived(table(folder, tables.CONNECTIONS)), places)
+        exchanges = table(folder, tables.EXCHANGES).filter("answered")
         counts = exchanges.group_by("connection").agg(pl.len().alias("requests"))
         connections = connections.join(counts, on="connection", how="left", maintain_order="left")
         of_connection = connections.select("connection", "rtt_ms", "rto_ms", "initial_window_down")
@@ -185,15 +185,20 @@ def knees(durations_ms: pl.Series) -> list[dict[str, float]]:
     return found
 
 
-def _table(folder: str, name: str) -> pl.DataFrame:
+def table(folder: str, name: str) -> pl.DataFrame:
+    """Read a table of a folder.
+
+    Raises:
+        InputError: if it is missing, damaged or of another version.
+    """
     path, remedy = Path(folder) / f"{name}.parquet", "make the tables again: loadstone capture"
     try:
-        table = pl.read_parquet(path)
+        found = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError):
         raise InputError(f"{path}: missing or damaged: {remedy}") from None
-    if missing := [column for column in tables.schema(name).names if column not in table.columns]:
+    if missing := [column for column in tables.schema(name).names if column not in found.columns]:
         raise InputError(f"{path}: of another version, without {missing[0]}: {remedy}")
-    return table
+    return found
 
 
 def _derived(connections: pl.DataFrame) -> pl.DataFrame:

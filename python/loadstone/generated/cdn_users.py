@@ -22,8 +22,8 @@ _LIKE_NEIGHBOURS = 0.5
 """How much of the variance of round trips and losses all users of a prefix share."""
 _FIRST_AS = 64_512
 """ASes for private use begin here (RFC 6996)."""
-_SMALLEST_NETWORK = 1
 _MOST_LOSS = 60.0
+_MOST_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _objects(model: CdnModel, chance: random.Random, rtt_ms: float) -> list[dict
     for connection in range(chance.randint(1, asks.most_connections)):
         count = int(min(asks.of_connection.at(chance.gauss(0, 1)), 200))
         for place in range(count):
-            size = int(min(max(asks.bytes.at(chance.gauss(0, 1)), 1), 1e8))
+            size = int(min(max(asks.bytes.at(chance.gauss(0, 1)), 1), _MOST_BYTES))
             url = f"http://{SERVED}-{connection + 1}.test/{place}"
             needs: list[dict[str, Any]] = []
             if place:

@@ -20,7 +20,7 @@ from loadstone.files import InputError, Kind
 from loadstone.generated import cdn_users
 from loadstone.generated.cdn_model import CdnModel
 from loadstone.generated.cdn_users import CdnUser
-from loadstone.packets import LIMIT, PCAPNG
+from loadstone.packets import PCAPNG
 
 CAPTURE, NETWORKS = "edge.pcapng", "networks.csv"
 """The files of a generated CDN."""
@@ -33,8 +33,10 @@ _RAW_IP = 101
 _EPOCH_NS = 946_684_800 * 10**9
 """When the engine's captures begin: 2000-01-01; and these as well."""
 _FIRST_PORT, _PORTS = 32_768, 28_000
-_AT_ONCE = 200
+_AT_ONCE = 64
 """Users that are simulated at once: what is drawn of others takes no memory."""
+_MOST_PACKETS = 50_000
+"""Of a user: with a law of large objects memory is bounded as well."""
 
 Progress = Callable[[int, int], None]
 
@@ -86,8 +88,14 @@ def write(
 
         write_capture(fill)
         write_networks(_csv(cdn_users.networks(of_sites)))
-    found = {"connections": counts.connections, "packets": counts.packets, "incomplete": counts.incomplete}
-    return {"comment": said, "users": len(arrivals), **found}
+    return {
+        "comment": said,
+        "users": len(arrivals),
+        "connections": counts.connections,
+        "packets": counts.packets,
+        "incomplete": counts.incomplete,
+        "cut": counts.cut,
+    }
 
 
 @dataclass
@@ -98,6 +106,8 @@ class _Counts:
     packets: int = 0
     incomplete: int = 0
     """Users whose load ended without all responses."""
+    cut: int = 0
+    """Users of whose load the last packets are not in the capture."""
     ports: dict[int, int] = field(default_factory=dict)
     """Connections by client, until now."""
 
@@ -114,7 +124,7 @@ def _merged(
         while waiting and waiting[0][0] < until:
             yield heapq.heappop(waiting)[2]
         jobs = [(one.scenario, one.seed) for one in portion]
-        outcomes = experiment.execute(jobs, threads, packets=LIMIT)
+        outcomes = experiment.execute(jobs, threads, packets=_MOST_PACKETS)
         for one, outcome in zip(portion, outcomes, strict=True):
             for at, packet in _moved(one, outcome, counts):
                 heapq.heappush(waiting, (at, counts.packets, packet))
@@ -127,7 +137,8 @@ def _merged(
 def _moved(one: CdnUser, outcome: Outcome, counts: _Counts) -> Iterator[tuple[int, bytes]]:
     """Give the packets of a user's load with its time, its address and that of its server."""
     counts.incomplete += not outcome.completed
-    data, _ = outcome.pcapng("server") or (b"", 0)
+    data, left_out = outcome.pcapng("server") or (b"", 0)
+    counts.cut += left_out > 0
     names: dict[bytes, str] = {}
     flows: dict[bytes, _Flow | None] = {}
     client = one.client.to_bytes(4)
@@ -266,6 +277,8 @@ def in_words(made: dict[str, Any], folder: str) -> str:
     ]
     if made["incomplete"]:
         lines.append(f"{text.count(made['incomplete'], 'user')} did not get all responses")
+    if made["cut"]:
+        lines.append(f"{text.count(made['cut'], 'user')}: only the first {_MOST_PACKETS:,} packets are there")
     lines += [
         f"Look at it: loadstone capture {capture} -o tables",
         f"            loadstone analyze tables --networks {table} --by site",
