@@ -141,7 +141,7 @@ def _moved(one: CdnUser, outcome: Outcome, counts: _Counts) -> Iterator[tuple[in
     counts.cut += left_out > 0
     names: dict[bytes, str] = {}
     flows: dict[bytes, _Flow | None] = {}
-    client = one.client.to_bytes(4)
+    client, later = one.client.to_bytes(4), _ns(one.start_ms)
     for kind, block in _blocks(data):
         if kind == _NAMES:
             names = _hosts(block)
@@ -151,7 +151,7 @@ def _moved(one: CdnUser, outcome: Outcome, counts: _Counts) -> Iterator[tuple[in
             if key not in flows:
                 flows[key] = _flow(key, names, client, one.server.to_bytes(4), flows, counts)
             if (flow := flows[key]) is not None:
-                yield flow.moved(block, header, _ns(one.start_ms))
+                yield flow.moved(block, header, later)
 
 
 @dataclass(frozen=True)
