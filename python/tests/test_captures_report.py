@@ -174,6 +174,18 @@ def test_few_groups_have_curves_of_their_own_and_many_have_none(
     assert traffic_plots.curves_by(found, "prefix") == "prefix"
 
 
+def test_each_initial_window_has_a_curve_of_its_own_for_all_responses_and_for_first_ones(folder: str) -> None:
+    found = Traffic.read(folder)
+    windows = pl.when(pl.col("connection") == 1).then(3).otherwise(10)
+    known = found.exchanges.with_columns(initial_window_down=windows)
+    plots = {plot.name: plot for plot in traffic_plots.draw(Traffic(found.connections, known, ()), "prefix")}
+    assert ">3 segments<" in plots["traffic-window-all"].svg
+    assert ">10 segments<" in plots["traffic-window-all"].svg
+    # One response is no distribution.
+    assert ">3 segments<" not in plots["traffic-window-first"].svg
+    assert ">10 segments<" in plots["traffic-window-first"].svg
+
+
 def test_a_capture_cannot_put_markup_or_lines_into_what_is_said_of_it(
     tmp_path: Path, loadstone: Command
 ) -> None:
