@@ -83,15 +83,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(
     assert (tmp_path / "b/edge.pcapng").read_bytes() != (edge / "edge.pcapng").read_bytes()
 
 
-def test_packets_come_in_the_order_of_time_with_sums_that_are_right(edge: Path) -> None:
-    found = packets(edge)
-    assert len(found) > 5_000
+def test_packets_come_in_the_order_of_time_with_sums_that_are_right(
+    model: CdnModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whole packets: a sum over data that are cut off cannot be checked.
+    monkeypatch.setattr(edge_capture, "_SNAP_LENGTH", 262_144)
+    edge_capture.write(model, str(tmp_path), 10, 1, lambda done, total: None)
+    found = packets(tmp_path)
+    assert len(found) > 1_000
     assert all(one[0] <= other[0] for one, other in pairwise(found))
-    for _, header, length in found:
-        assert _sum(header[:20]) == 0xFFFF
-        pseudo = header[12:20] + struct.pack(">HH", 6, length - 20)
-        # Data is cut off, and counts as zeros.
-        assert _sum(pseudo + header[20:] + bytes(len(header) % 2)) == 0xFFFF
+    for _, packet, length in found:
+        assert len(packet) == length and _sum(packet[:20]) == 0xFFFF
+        pseudo = packet[12:20] + struct.pack(">HH", 6, length - 20)
+        assert _sum(pseudo + packet[20:] + bytes(length % 2)) == 0xFFFF
 
 
 def _sum(data: bytes) -> int:

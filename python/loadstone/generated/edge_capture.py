@@ -30,6 +30,8 @@ _SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
 """Types of blocks (draft-ietf-opsawg-pcapng)."""
 _COMMENT, _TSRESOL = 1, 9
 _RAW_IP = 101
+_SNAP_LENGTH = 100
+"""Bytes of each packet that are kept: its headers, and the beginning of its data."""
 _EPOCH_NS = 946_684_800 * 10**9
 """When the engine's captures begin: 2000-01-01; and these as well."""
 _FIRST_PORT, _PORTS = 32_768, 28_000
@@ -137,7 +139,7 @@ def _merged(
 def _moved(one: CdnUser, outcome: Outcome, counts: _Counts) -> Iterator[tuple[int, bytes]]:
     """Give the packets of a user's load with its time, its address and that of its server."""
     counts.incomplete += not outcome.completed
-    data, left_out = outcome.pcapng("server") or (b"", 0)
+    data, left_out = outcome.pcapng("server", _SNAP_LENGTH) or (b"", 0)
     counts.cut += left_out > 0
     names: dict[bytes, str] = {}
     flows: dict[bytes, _Flow | None] = {}
@@ -229,7 +231,7 @@ def _hosts(block: bytes) -> dict[bytes, str]:
 def _head(comment: str) -> bytes:
     """Make the section and its one interface: raw IP, nanoseconds."""
     section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + _option(_COMMENT, comment.encode())
-    interface = struct.pack("<HHI", _RAW_IP, 0, 0) + _option(_TSRESOL, b"\x09")
+    interface = struct.pack("<HHI", _RAW_IP, 0, _SNAP_LENGTH) + _option(_TSRESOL, b"\x09")
     return _block(_SECTION, section) + _block(_INTERFACE, interface)
 
 

@@ -70,7 +70,7 @@ impl From<io::Error> for ReadError {
 pub struct PacketReader<'a> {
     blocks: Box<dyn PcapReaderIterator + Send + 'a>,
     interfaces: Vec<Interface>,
-    notes: Notes,
+    notes: FileNotes,
     failure: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> PacketReader<'a> {
         let failure = Arc::new(Mutex::new(None));
         let file = Filling { file, failure: failure.clone() };
         match pcap_parser::create_reader(BUFFER, file) {
-            Ok(blocks) => Ok(PacketReader { blocks, interfaces: Vec::new(), notes: Notes::new(), failure }),
+            Ok(blocks) => Ok(PacketReader { blocks, interfaces: Vec::new(), notes: FileNotes::new(), failure }),
             Err(PcapError::ReadError) => Err(io_error(&failure, 0)),
             Err(_) => Err(ReadError::NoCapture),
         }
@@ -213,15 +213,15 @@ const LONGEST_COMMENT: usize = 1000;
 
 /// What stands beside the packets of a file.
 #[derive(Debug)]
-struct Notes {
+struct FileNotes {
     comments: Vec<String>,
     /// Until they are asked for.
     secrets: Option<Vec<u8>>,
 }
 
-impl Notes {
-    fn new() -> Notes {
-        Notes { comments: Vec::new(), secrets: Some(Vec::new()) }
+impl FileNotes {
+    fn new() -> FileNotes {
+        FileNotes { comments: Vec::new(), secrets: Some(Vec::new()) }
     }
 
     fn add_comments(&mut self, section: &SectionHeaderBlock<'_>) {
@@ -247,7 +247,7 @@ impl Notes {
 fn packet_of<'a>(
     block: PcapBlockOwned<'a>,
     interfaces: &mut Vec<Interface>,
-    notes: &mut Notes,
+    notes: &mut FileNotes,
 ) -> Result<Option<RawPacket<'a>>, NoInterface> {
     match block {
         PcapBlockOwned::Legacy(packet) => {
