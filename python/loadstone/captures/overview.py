@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from loadstone import text
-from loadstone.captures.tables import CONNECTIONS
+from loadstone.captures.tables import CONNECTIONS, SOCKETS
 
 _QUANTILES = (0.1, 0.5, 0.9, 0.99)
 _COUNTS = ("data_packets", "data_bytes", "retransmitted_packets", "retransmitted_bytes", "spurious")
@@ -22,7 +22,7 @@ def overview(folder: str) -> dict[str, Any]:
     """Give the counts and quantiles of the connections in a folder."""
     connections = pl.read_parquet(Path(folder) / f"{CONNECTIONS}.parquet")
     both = {
-        name: int((connections[f"{name}_up"] + connections[f"{name}_down"]).sum())
+        name: sum(int(connections[f"{name}_{way}"].sum()) for way in ("up", "down"))
         for name in (*_COUNTS, *_CAUSES)
     }
     sides = connections["captured_at"].drop_nulls().value_counts(sort=True)
@@ -47,9 +47,20 @@ def _quantiles(values: pl.Series) -> dict[str, float | None]:
 
 def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
     """Show what was read, and what it says."""
-    seconds = ((read["end_ms"] or 0) - (read["start_ms"] or 0)) / 1e3
     lines = [text.shorten(text.harmless(comment), 200) for comment in read["comments"]]
-    lines += [
+    lines += _sockets(read) if read.get(SOCKETS) else _packets(read, summed)
+    lines += ["", *_distributions(summed["quantiles"]), "", *_again(summed)]
+    return "\n".join(lines)
+
+
+def _sockets(read: dict[str, Any]) -> list[str]:
+    files, connections = text.count(len(read["files"]), "file"), text.count(read["connections"], "connection")
+    return [f"{files} that `ss` printed; {connections} of TCP, each as it was told of last"]
+
+
+def _packets(read: dict[str, Any], summed: dict[str, Any]) -> list[str]:
+    seconds = ((read["end_ms"] or 0) - (read["start_ms"] or 0)) / 1e3
+    lines = [
         f"{text.count(len(read['files']), 'file')}, {text.count(read['packets'], 'packet')}, "
         f"{text.size(read['bytes'])} in {seconds:,.1f} s; "
         f"{text.count(read['connections'], 'connection')} of TCP "
@@ -65,8 +76,7 @@ def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
         known = sum(summed["captured_at"].values())
         where = "in between" if side == "between" else f"at the {side}"
         lines.append(f"captured {where}, as {count:,} of {known:,} handshakes show")
-    lines += ["", *_distributions(summed["quantiles"]), "", *_again(summed)]
-    return "\n".join(lines)
+    return lines
 
 
 def _distributions(quantiles: dict[str, dict[str, float | None]]) -> list[str]:

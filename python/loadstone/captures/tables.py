@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from loadstone import files
 from loadstone._native import LoadstoneError, PacketTables, packet_columns_json
+from loadstone.captures import socket_dumps
 from loadstone.files import STANDARD, InputError
 
 CAPTURE = "capture.json"
@@ -33,6 +34,8 @@ QUIC = "quic"
 TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS, QUIC)
 PERIODS, PACKETS = "periods", "packets"
 ON_DEMAND = (PERIODS, PACKETS)
+SOCKETS = "sockets"
+"""Says in the description that no packets were read, but what a kernel told of its sockets."""
 
 IDLE_S = 900
 """A connection without a packet for so long is over."""
@@ -80,6 +83,10 @@ def read(
         InputError: if a file is no capture, if the folder cannot be written, or if there is no connection of
             that number.
     """
+    if socket_dumps.are(paths):
+        if periods or keys or packets_of is not None:
+            raise InputError(f"{paths[0]}: there are no packets in what `ss` prints: ask for its table alone")
+        return _read_sockets(paths, folder)
     _check(paths)
     tables = PacketTables(idle_s, MOST_OPEN, threads, periods, packets_of)
     for path in keys:
@@ -104,6 +111,22 @@ def read(
         writers.finish(document)
     if interrupted is not None:
         raise interrupted
+    return document
+
+
+def _read_sockets(paths: Sequence[str], folder: str) -> dict[str, Any]:
+    """Read dumps of sockets in place of captures: only the table of connections has rows."""
+    names = schema(CONNECTIONS)
+    rows = socket_dumps.rows(paths, names.names)
+    whole = [field.name for field in names if field.type == pa.int64()]
+    for row in rows:
+        row |= {name: int(row[name]) for name in whole if row[name] is not None}
+    totals = json.loads(PacketTables(IDLE_S, 1, 1).totals_json())
+    document = {"files": list(paths), **totals, "connections": len(rows), "unread": [], "interrupted": False}
+    document[SOCKETS] = True
+    with _Writers(folder, TABLES) as writers:
+        writers.write_rows(CONNECTIONS, pa.Table.from_pylist(rows, names))
+        writers.finish(document)
     return document
 
 
@@ -174,12 +197,15 @@ class _Writers:
 
     def write(self, tables: PacketTables) -> None:
         """Write the rows that are there."""
-        for table, writer in self._writers.items():
+        for table in self._writers:
             parts = (_table(table, part) for part in tables.take(table))
-            rows = pa.concat_tables(parts)
-            if rows.num_rows:
-                writer.write_table(rows)
-                self.rows[table] += rows.num_rows
+            self.write_rows(table, pa.concat_tables(parts))
+
+    def write_rows(self, table: str, rows: pa.Table) -> None:
+        """Write rows of one table."""
+        if rows.num_rows:
+            self._writers[table].write_table(rows)
+            self.rows[table] += rows.num_rows
 
     def finish(self, document: dict[str, Any]) -> None:
         """Give all files their names, and say last what they are."""
