@@ -133,6 +133,18 @@ fn requests_are_read_under_tls_whose_secrets_are_known() {
 }
 
 #[test]
+fn other_secrets_than_those_of_the_connection_are_no_harm() {
+    let mut talk = Talk::new(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
+    talk.exchange(100_000, "/1", 5_000);
+    let log = talk.keys.0.lock().unwrap().replace(['a', 'b', 'c'], "0");
+    // The client's random bytes are as they were.
+    let random = |log: &str| log.split(' ').nth(1).unwrap().to_owned();
+    let log = log.replace(&random(&log), &random(&talk.keys.0.lock().unwrap()));
+    let seen = exchanges_with_keys(&talk.packets(1_400), log.as_bytes());
+    assert_eq!((seen.texts("kind"), seen.boolean("answered", 0)), (vec!["tls"], true));
+}
+
+#[test]
 fn keys_may_change() {
     let mut talk = Talk::new(CipherSuite::TLS13_AES_128_GCM_SHA256);
     talk.exchange(100_000, "/1", 10);

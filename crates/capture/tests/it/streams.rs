@@ -134,8 +134,45 @@ fn a_segment_that_was_lost_is_read_where_it_belongs() {
         let seen = exchanges(&packets);
         assert_eq!((seen.text("method", 1), seen.integer("body_bytes", 1)), ("GET", 20_000));
         assert_eq!((seen.number("response_wait_ms", 1), seen.number("response_time_ms", 1)), (Some(70.0), Some(0.0)));
-        assert_eq!(seen.rows(), 3);
+        // What came after it waited, so the last response before the third request ended then.
+        assert_eq!((seen.rows(), seen.number("gap_ms", 2)), (3, Some(170.0)));
     }
+}
+
+#[test]
+fn a_head_begins_with_its_first_byte() {
+    for protocol in MANY {
+        let mut talk = Talk::new(protocol);
+        talk.ask(60_000, &["/"]);
+        talk.answer(0, 200, 100);
+        talk.down(70_000, usize::MAX);
+        // The last frames are a head of more than 8 bytes and the content.
+        let (_, _, text) = talk.said.pop().unwrap();
+        let cut = text.len() - if protocol == Protocol::H2 { 9 } else { 8 } - 100 - 4;
+        talk.said.extend([(true, 70_000, text[..cut].to_vec()), (true, 95_000, text[cut..].to_vec())]);
+        let seen = exchanges(&talk.packets(60_000));
+        assert_eq!((seen.number("response_wait_ms", 0), seen.number("response_time_ms", 0)), (Some(10.0), Some(25.0)));
+    }
+}
+
+#[test]
+fn what_comes_on_a_stream_that_has_ended_begins_no_exchange() {
+    let mut talk = three(Protocol::H2);
+    // Trailers without fields on stream 1 (RFC 9113, section 6.2): END_HEADERS and END_STREAM.
+    talk.said.push((false, 400_000, vec![0, 0, 0, 1, 5, 0, 0, 0, 1]));
+    assert_eq!(exchanges(&talk.packets(1_400)).rows(), 3);
+}
+
+#[test]
+fn an_interim_response_is_not_the_response() {
+    let mut talk = Talk::new(Protocol::H2);
+    talk.ask(60_000, &["/"]);
+    talk.server.send_interim(RequestId(0), ResponseHead::new(103, Fields::default()).into());
+    talk.down(61_000, usize::MAX);
+    talk.answer(0, 200, 7);
+    talk.down(90_000, usize::MAX);
+    let seen = exchanges(&talk.packets(1_400));
+    assert_eq!((seen.integer("status", 0), seen.number("response_wait_ms", 0)), (200, Some(30.0)));
 }
 
 #[test]
@@ -146,7 +183,9 @@ fn bytes_of_content_may_be_missing() {
         let within = packets.iter().rposition(|packet| packet.us == 80_000).unwrap() - 1;
         packets.remove(within);
         let seen = exchanges(&packets);
+        let whole = exchanges(&three(protocol).packets(1_400));
         assert_eq!(seen.integer("body_bytes", 1), 20_000);
+        assert_eq!(seen.integer("response_bytes", 1), whole.integer("response_bytes", 1));
         assert_eq!((seen.rows(), seen.text("method", 2)), (3, "GET"));
     }
 }
