@@ -1,12 +1,15 @@
 """`loadstone edge` as a process, in front of `loadstone serve`, and other people's clients."""
 
+import http.server
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -136,6 +139,43 @@ def test_a_signal_lets_what_is_under_way_come_to_its_end(run: Run) -> None:
         assert edge.process.wait(VAIN) == 0
 
 
+class Dated(http.server.BaseHTTPRequestHandler):
+    """An origin whose responses are fresh for a minute, but for `/private`; it counts requests."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        """Answer with the number of the request."""
+        self.asked.append(self.path)
+        content = str(len(self.asked)).encode()
+        self.send_response(200)
+        self.send_header("Cache-Control", "private" if self.path == "/private" else "max-age=60")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+def test_what_is_fresh_comes_from_the_cache_and_the_log_says_so(run: Run, tmp_path: Path) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Dated) as origin:
+        threading.Thread(target=origin.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{origin.server_port}"
+        (tmp_path / "edge.toml").write_text("[cache]\nbytes = 1_000_000\nobject = 1000")
+        options = ["--origin", f"localhost={url}", "--plaintext", "--access-log", "edge.log"]
+        edge = run("edge", str(tmp_path / "edge.toml"), *options)
+        base = f"http://localhost:{edge.port}"
+        got = [curl(f"{base}{path}") for path in ("/", "/", "/private", "/private", "/", "/?x")]
+        assert got == [b"1", b"1", b"2", b"3", b"1", b"4"]
+        assert b"cache-status: loadstone; hit; ttl=" in curl("-i", f"{base}/")
+        assert edge.stop() == (0, "", "")
+        origin.shutdown()
+    lines = [json.loads(line) for line in (tmp_path / "edge.log").read_text().splitlines()]
+    said = [line["cache"] for line in lines if "path" in line]
+    assert said == ["miss", "hit", "miss", "miss", "hit", "miss", "hit"]
+
+
 BAD_USAGE = {
     "edge": ["--origin", "a.test=http://127.0.0.1:8080"],
     "edge --origin a.test": ["--origin", "NAME=URL"],
@@ -144,6 +184,7 @@ BAD_USAGE = {
     "edge --origin a.test=http://none.invalid": ["none.invalid", "give its address"],
     "edge --origin a.test=http://127.0.0.1 --listen here": ["cannot listen on here", "HOST:PORT"],
     "edge --origin a.test=http://127.0.0.1 --origin-timeout 0": ["--origin-timeout", "1 to 86400"],
+    "edge --origin a.test=http://127.0.0.1 --cache-object 0": ["--cache-object", "1 to 1000000000"],
     "edge --origin a.test=http://127.0.0.1 --protocol h3": ["--protocol", "h2, spdy/3.1"],
     "edge --origin a.test=http://127.0.0.1 --plaintext --key a": ["--key", "--plaintext"],
     "edge none.toml": ["none.toml", "no such file"],

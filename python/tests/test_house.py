@@ -44,9 +44,10 @@ ALLOWED_IN_PURE = {
     "schemars",
     # Queries for names, and their answers.
     "simple-dns",
-    # What a browser's cache may reuse, and the types of the package that says so.
+    # What caches may reuse, the types of the package that says so, and dates.
     "http",
     "http-cache-semantics",
+    "httpdate",
     # HARs come compressed.
     "psl",
     "ruzstd",

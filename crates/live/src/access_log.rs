@@ -8,7 +8,7 @@ mod log_writer;
 
 use crate::{RecordKeeping, SocketRecord};
 use loadstone_http::RequestHead;
-use loadstone_load::{ConnId, Ending, Exchange};
+use loadstone_load::{CacheOutcome, ConnId, Ending, Exchange};
 use loadstone_units::{Time, visible};
 use log_writer::LogWriter;
 use serde::Serialize;
@@ -77,6 +77,9 @@ struct ExchangeLine<'a> {
     bytes: Option<u64>,
     ms: f64,
     end: &'static str,
+    /// What the cache had to do with it, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -225,6 +228,7 @@ impl Entries {
             bytes: exchange.response.filter(|_| is_complete).map(|(_, body)| body.len),
             ms: exchange.ended.nanos_since(exchange.began) as f64 / 1e6,
             end: if is_complete { "complete" } else { "cut short" },
+            cache: exchange.cache.map(CacheOutcome::name),
         });
     }
 

@@ -11,8 +11,8 @@ use crate::{
 use loadstone_http::{Chunk, Protocol, Scheme, SessionFactory, TransportStream, Wire};
 use loadstone_load::page::HostId;
 use loadstone_load::{
-    Action, Closed, ConnId, ExchangeNotes, Forwarding, Opened, PoolLimits, Program, Relay, RelayConfig, ServerAddress,
-    ServerTimeouts, Tag,
+    Action, CacheLimits, Closed, ConnId, ExchangeNotes, Forwarding, Opened, PoolLimits, Program, Relay, RelayConfig,
+    ServerAddress, ServerTimeouts, Tag,
 };
 use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, Time, json};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// How long the system may look for the addresses of origins.
 const RESOLUTION: Duration = Duration::from_secs(10);
@@ -41,6 +41,9 @@ pub struct EdgeSettings {
     /// How origins are used.
     #[serde(default)]
     behind: BehindSettings,
+    /// What it remembers of responses.
+    #[serde(default)]
+    cache: CacheSettings,
 }
 
 /// How origins are used.
@@ -71,8 +74,35 @@ impl Default for BehindSettings {
     }
 }
 
+/// What an edge remembers of responses.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct CacheSettings {
+    /// The most bytes of memory for responses that are answered without asking an origin (RFC 9111); 0 is no cache.
+    bytes: Bounded<0, 4_000_000_000>,
+    /// The most bytes of content of a response that is stored.
+    object: Bounded<1, 1_000_000_000>,
+}
+
+impl Default for CacheSettings {
+    fn default() -> CacheSettings {
+        CacheSettings { bytes: Bounded::known(0), object: Bounded::known(8_000_000) }
+    }
+}
+
+impl CacheSettings {
+    /// How much a cache remembers whose clock shows zero now, if there is one.
+    #[allow(clippy::disallowed_methods, reason = "a driver says which day it is")]
+    fn limits(self) -> Option<CacheLimits> {
+        let (bytes, object) = (self.bytes.get().into(), self.object.get().into());
+        (bytes > 0).then(|| CacheLimits { bytes, object, zero: SystemTime::now() })
+    }
+}
+
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 4] = [
+const OPTIONS: [OptionOf; 6] = [
+    OptionOf::new("cache", "cache.bytes", "BYTES"),
+    OptionOf::new("cache-object", "cache.object", "BYTES"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
     OptionOf::new("origin-timeout", "behind.timeout", "SECONDS"),
@@ -100,6 +130,7 @@ impl EdgeSettings {
 pub struct EdgeProxy {
     front: OpenFront,
     behind: BehindSettings,
+    cache: CacheSettings,
     /// Which server each name is for.
     names: BTreeMap<String, HostId>,
     targets: Vec<Target>,
@@ -111,7 +142,7 @@ impl EdgeProxy {
     /// # Errors
     /// If a name or a URL is none, an origin is nowhere, or it cannot listen there.
     pub fn open(settings: EdgeSettings) -> Result<EdgeProxy, ServerError> {
-        let EdgeSettings { front, origins, behind } = settings;
+        let EdgeSettings { front, origins, behind, cache } = settings;
         if origins.is_empty() {
             return Err(ServerError::setting("origins", SettingProblem::NoOrigins));
         }
@@ -132,7 +163,7 @@ impl EdgeProxy {
         let hosts: Vec<&str> = origins.keys().map(String::as_str).collect();
         let front = OpenFront::open(front, &hosts)?;
         let targets = targets(&servers, &behind)?;
-        Ok(EdgeProxy { front, behind, names, targets })
+        Ok(EdgeProxy { front, behind, cache, names, targets })
     }
 
     /// Where it listens.
@@ -157,11 +188,14 @@ impl EdgeProxy {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let EdgeProxy { mut front, behind, names, targets } = self;
+        let EdgeProxy { mut front, behind, cache, names, targets } = self;
         let clock = Clock::start();
         let log = front.begin_log()?;
         let program = EdgeProgram {
-            relay: Relay::new(config(&front.settings, &behind, names, log.as_ref())),
+            relay: Relay::new(RelayConfig {
+                cache: cache.limits(),
+                ..config(&front.settings, &behind, names, log.as_ref())
+            }),
             log: log.as_ref().map(Log::entries),
         };
         let limits = front::limits(targets.len() * behind.connections.get() as usize);
@@ -189,6 +223,7 @@ fn config(
         server_timeouts: ServerTimeouts { silence: seconds(behind.timeout), idle: seconds(behind.idle) },
         max_kept: MAX_KEPT,
         notes: if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped },
+        cache: None,
     }
 }
 

@@ -1,32 +1,38 @@
 //! The relay: takes requests of any protocol in front, passes them on over HTTP/1.1 behind, and the responses back,
-//! as they come and without a cache.
+//! as they come; if it has a cache, from there what may be.
 //!
 //! An exchange has a stream in front and one behind, each the other's peer. What comes on one is appended to the
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one), `link` is a
 //! connection, `pool` the connections to one server, `expiry` what is not waited for any longer, `drain` how it leaves.
+//! `cache` is what it remembers, `caching` how it is used.
 
 mod admission;
+mod cache;
+mod caching;
 mod config;
 mod drain;
 mod exchange;
 mod expiry;
 mod fields;
 mod link;
+mod pending_request;
 mod pool;
 mod rejection;
 mod relayed;
 
+pub use cache::{CacheLimits, CacheOutcome};
 pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerTimeouts};
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};
-use exchange::PendingRequest;
+use cache::{CACHE, Cache, FillId};
 use fields::{FrontClient, passed_trailers, returned};
 use link::RelayConnection;
 use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportStream, Wire};
 use loadstone_units::Time;
+use pending_request::PendingRequest;
 use pool::ServerPool;
 use rejection::Rejection;
 use relayed::RelayedExchange;
@@ -51,6 +57,8 @@ pub struct Relay {
     stirring: BTreeSet<ConnId>,
     /// Exchanges that are over.
     over: VecDeque<Exchange>,
+    /// What it remembers of responses, if it does.
+    cache: Option<Box<Cache>>,
     peak_held: u64,
     /// Bytes that are kept of the heads of requests.
     kept: usize,
@@ -66,6 +74,7 @@ impl Relay {
     /// A relay that has no connections.
     pub fn new(config: RelayConfig) -> Relay {
         Relay {
+            cache: config.cache.map(|limits| Box::new(Cache::new(limits))),
             config,
             links: BTreeMap::new(),
             pools: BTreeMap::new(),
@@ -85,6 +94,11 @@ impl Relay {
     /// The most bytes of a message that it has held at a time.
     pub fn peak_held(&self) -> u64 {
         self.peak_held
+    }
+
+    /// The bytes of memory that its cache takes.
+    pub fn cached_bytes(&self) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.bytes())
     }
 
     /// An exchange that is over, until `None`: with [`ExchangeNotes::Kept`].
@@ -114,9 +128,13 @@ impl Relay {
             self.early.get_mut(&(conn, id)).filter(|_| !matches!(event, Event::Reset { .. } | Event::Rejected { .. }))
         {
             early.events.push(event);
+            self.proceed((conn, id));
             return self.join((conn, id));
         }
-        let peer = self.links.get(&conn).and_then(|link| link.peers.get(&id)).map(|peer| peer.place);
+        let peer = self.links.get(&conn).and_then(|link| link.peers.get(&id)).and_then(|peer| peer.place);
+        if let Some((CACHE, fill)) = peer {
+            return self.handle_fill_event((conn, id), FillId(fill.0), event);
+        }
         // A server that has answered early may be gone, while the rest of the request still comes.
         let peer = peer.filter(|(to, _)| self.links.contains_key(to));
         match (event, peer) {
@@ -126,7 +144,7 @@ impl Relay {
                 Err(why) => self.distrust(conn, why),
             },
             (Event::Response { head, .. }, Some((to, stream))) => match returned(&head) {
-                Ok(head) => self.link(to).respond(stream, head),
+                Ok(head) => self.pass_head((to, stream), head),
                 Err(why) => self.distrust(conn, why),
             },
             (Event::Data { content, .. }, Some((to, stream))) => {
@@ -174,9 +192,13 @@ impl Relay {
     /// All of a message has come.
     fn end(&mut self, conn: ConnId, id: RequestId, (to, stream): StreamRef) {
         self.link(to).finish(stream);
-        if !self.link(conn).is_behind() {
-            return;
+        if self.link(conn).is_behind() {
+            self.end_response(conn, id);
         }
+    }
+
+    /// All of a response has come.
+    fn end_response(&mut self, conn: ConnId, id: RequestId) {
         if self.link(conn).end(id) {
             // The request never got out: it would be taken for what comes next.
             self.abort(conn);

@@ -1,7 +1,7 @@
 //! The seam between a server and what it has to offer: which answer belongs to which request.
 
-use crate::ConnId;
 use crate::page::ActivityId;
+use crate::{CacheOutcome, ConnId};
 use core::net::IpAddr;
 use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, RequestId, ResponseHead};
 use loadstone_units::Time;
@@ -107,6 +107,8 @@ pub struct Exchange {
     pub ended: Time,
     /// How.
     pub end: Ending,
+    /// What a cache had to do with it, if there is one.
+    pub cache: Option<CacheOutcome>,
 }
 
 /// How an exchange ended.

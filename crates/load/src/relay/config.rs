@@ -1,5 +1,6 @@
 //! How a relay behaves.
 
+use super::cache::CacheLimits;
 use crate::page::HostId;
 use crate::{MaxKept, Timeouts};
 use loadstone_http::{Scheme, SessionFactory};
@@ -26,6 +27,8 @@ pub struct RelayConfig {
     pub max_kept: MaxKept,
     /// What becomes of exchanges that are over.
     pub notes: ExchangeNotes,
+    /// How much it remembers of responses; nothing, if it has no cache.
+    pub cache: Option<CacheLimits>,
 }
 
 impl RelayConfig {
@@ -40,6 +43,7 @@ impl RelayConfig {
             server_timeouts: ServerTimeouts::ENDLESS,
             max_kept: MaxKept::UNLIMITED,
             notes: ExchangeNotes::Dropped,
+            cache: None,
         }
     }
 }

@@ -2,8 +2,10 @@
 //! ends on the other.
 
 use super::admission::{admit, is_idempotent};
+use super::cache::{CACHE, FillId};
 use super::fields::{Forwarded, forwarded, without_content};
 use super::link::{GivenUp, Half, Peer};
+use super::pending_request::PendingRequest;
 use super::pool::{PoolPlace, Wanted};
 use super::rejection::Rejection;
 use super::relayed::RelayedExchange;
@@ -11,46 +13,10 @@ use super::{ExchangeNotes, Relay, StreamRef};
 use crate::page::HostId;
 use crate::{Action, ConnId, Ending, Exchange, MaxKept, Tag};
 use loadstone_http::{Body, Content, Event, RequestHead, RequestId, content_length};
-use loadstone_units::Time;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
 const MAX_TRIES: u32 = 2;
-
-/// A request that has no stream behind yet.
-#[derive(Debug)]
-pub(super) struct PendingRequest {
-    head: Arc<RequestHead>,
-    /// The length that it announces for its content.
-    length: Option<u64>,
-    server: HostId,
-    since: Time,
-    /// The connection that it goes out on, once there is one.
-    behind: Option<ConnId>,
-    /// How many connections it has had.
-    tries: u32,
-    /// What has come of it besides.
-    pub(super) events: Vec<Event>,
-}
-
-impl PendingRequest {
-    /// Whether it is known that content follows. A client that expects 100 sends none before it hears from the server (RFC
-    /// 9110, section 10.1.1).
-    fn announces_content(&self) -> bool {
-        let expects = || self.head.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
-        self.length.map_or_else(expects, |length| length > 0)
-    }
-
-    /// Whether it has no connection after so long.
-    pub(super) fn is_late(&self, now: Time, limit: Duration) -> bool {
-        self.behind.is_none() && self.since + limit <= now
-    }
-
-    fn is_ready(&self) -> bool {
-        self.behind.is_some() && (self.announces_content() || !self.events.is_empty())
-    }
-}
 
 impl Relay {
     /// A request has come, which needs a connection to its server.
@@ -72,9 +38,7 @@ impl Relay {
                 let pending =
                     PendingRequest { head, length, server, since: now, behind: None, tries: 0, events: Vec::new() };
                 self.early.insert(front, pending);
-                if !self.waits_its_turn(front) {
-                    self.seek(front, Wanted::Any);
-                }
+                self.proceed(front);
             }
             Err(why) => self.link(front.0).reject(front.1, why),
         }
@@ -95,14 +59,27 @@ impl Relay {
         let all = (conn, RequestId(0))..=(conn, RequestId(u32::MAX));
         let waiting = self.early.range(all).filter(|(_, early)| early.tries == 0).map(|(front, _)| *front);
         for front in waiting.collect::<Vec<_>>() {
-            if !self.waits_its_turn(front) {
-                self.seek(front, Wanted::Any);
-            }
+            self.proceed(front);
+        }
+    }
+
+    /// Lets a request go on if it is its turn: to the cache, if there is one, else to its server.
+    pub(super) fn proceed(&mut self, front: StreamRef) {
+        let Some(early) = self.early.get(&front).filter(|early| early.is_untried()) else { return };
+        let is_for_cache = self.cache.is_some() && matches!(&early.head.method[..], b"GET" | b"HEAD");
+        let is_empty = early.is_empty();
+        if self.waits_its_turn(front) {
+            return;
+        }
+        match is_empty {
+            Some(true) if is_for_cache => self.consult(front),
+            None if is_for_cache => {}
+            _ => self.pass(front),
         }
     }
 
     /// Looks for a connection for a request.
-    fn seek(&mut self, front: StreamRef, wanted: Wanted) {
+    pub(super) fn seek(&mut self, front: StreamRef, wanted: Wanted) {
         let Some(early) = self.early.get_mut(&front) else { return };
         early.tries += 1;
         let (server, tries) = (early.server, early.tries);
@@ -161,7 +138,7 @@ impl Relay {
             half.repeatable = Some(head).filter(|head| is_empty && half.was_used && is_idempotent(&head.method));
             half.was_used = true;
         }
-        self.link(front.0).peers.insert(front.1, Peer::new((behind, stream)));
+        self.attach(front, (behind, stream));
         events.drain(..usize::from(is_empty));
         events.into_iter().for_each(|event| self.handle_event(front.0, event));
         self.stir(behind);
@@ -204,7 +181,15 @@ impl Relay {
             }
         }
         let Some(peer) = self.links.get_mut(&conn).and_then(|link| link.peers.remove(&id)) else { return };
-        let (other, stream) = peer.place;
+        match peer.place {
+            Some((CACHE, fill)) => self.fail_fill(FillId(fill.0), why),
+            Some(place) => self.end_stream(place, why),
+            None => self.leave_fill((conn, id)),
+        }
+    }
+
+    /// The other side of a stream is gone.
+    pub(super) fn end_stream(&mut self, (other, stream): StreamRef, why: Rejection) {
         match self.links.get_mut(&other).and_then(|link| link.give_up(stream, why)) {
             Some(GivenUp::Connection) => self.abort(other),
             Some(GivenUp::Stream) => self.stir(other),
@@ -235,6 +220,9 @@ impl Relay {
     pub(super) fn refuse(&mut self, front: StreamRef, why: Rejection) {
         if let Some(early) = self.early.remove(&front) {
             self.pools.entry(early.server).or_default().forget(front);
+            if let (CACHE, fill) = front {
+                return self.fail_fill(FillId(fill.0), why);
+            }
             self.link(front.0).reject(front.1, why);
             self.stir(front.0);
         }
@@ -278,10 +266,9 @@ impl Relay {
         }
         let now = self.now;
         let Some(head) = repeatable.filter(|_| !self.link(conn).look().is_partial()) else { return };
-        let (Some((_, _)), Some(_)) = (self.link(conn).peers.pop_first(), self.link(front.0).peers.remove(&front.1))
-        else {
+        if self.link(conn).peers.pop_first().is_none() || !self.detach(front) {
             return;
-        };
+        }
         let Some(server) = self.link(conn).as_behind().map(|half| half.server) else { return };
         let length = content_length(&head.fields).unwrap_or_default();
         let events = vec![Event::End { id: front.1 }];
@@ -318,8 +305,8 @@ impl Relay {
         self.kept -= over.kept;
         if notes == ExchangeNotes::Kept {
             let response = over.status.map(|status| (status, Body { len: over.sent, ..Body::EMPTY }));
-            let RelayedExchange { request, began, .. } = over;
-            self.over.push_back(Exchange { conn, protocol, request, response, began, ended: now, end });
+            let RelayedExchange { request, began, cache, .. } = over;
+            self.over.push_back(Exchange { conn, protocol, request, response, began, ended: now, end, cache });
         }
         if !protocol.is_multiplexed() {
             self.go_on(conn);

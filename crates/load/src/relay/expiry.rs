@@ -37,7 +37,7 @@ impl Relay {
         let Timeouts { idle, request, response } = self.config.timeouts;
         let ServerTimeouts { silence, idle: unused } = self.config.server_timeouts;
         let has_limits = [idle, request, response, silence, unused].iter().any(|limit| *limit != Duration::MAX);
-        if has_limits && self.next_look == Time::NEVER {
+        if (has_limits || self.cache.is_some()) && self.next_look == Time::NEVER {
             self.next_look = self.now + BETWEEN_LOOKS;
         }
     }
@@ -45,6 +45,7 @@ impl Relay {
     /// Looks for what is late, and gives it up.
     pub(super) fn expire(&mut self) {
         self.next_look = Time::NEVER;
+        self.release_patient();
         let mut late = self.late_requests();
         let conns: Vec<ConnId> = self.links.keys().copied().collect();
         late.extend(conns.into_iter().filter_map(|conn| self.late_connection(conn)));
@@ -99,8 +100,12 @@ impl Relay {
     fn late_connection(&mut self, conn: ConnId) -> Option<Late> {
         let now = self.now;
         let link = self.links.get(&conn).filter(|link| !link.is_closed)?;
-        let waits_for_peer: Vec<RequestId> =
-            link.peers.iter().filter(|(_, peer)| self.holds(peer.place)).map(|(stream, _)| *stream).collect();
+        let waits_for_peer: Vec<RequestId> = link
+            .peers
+            .iter()
+            .filter(|(_, peer)| peer.place.is_some_and(|place| self.holds(place)))
+            .map(|(stream, _)| *stream)
+            .collect();
         let (timeouts, limits) = (self.config.timeouts, self.config.server_timeouts);
         let link = self.links.get_mut(&conn)?;
         match &link.half {

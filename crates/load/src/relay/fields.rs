@@ -84,8 +84,9 @@ pub(super) fn forwarded(
     if let Forwarding::Client(scheme) = forwarding {
         kept.push((b"forwarded", forwarded_element(head, client.address, scheme.name())));
     }
-    let [method, authority, path] =
-        [&head.method, &head.authority, &head.path].map(|part| Bytes::copy_from_slice(part));
+    let [method, path] = [&head.method, &head.path].map(|part| Bytes::copy_from_slice(part));
+    // Names of hosts are the same in any case: what a cache takes for one request is one for the origin, too.
+    let authority = head.authority.to_ascii_lowercase().into();
     let head = RequestHead::new(method, authority, path, Fields::from_pairs(kept)).over(head.scheme);
     Ok(Forwarded { head: Arc::new(head), length })
 }
@@ -139,18 +140,20 @@ fn forwarded_element(head: &RequestHead, address: IpAddr, scheme: &str) -> Bytes
         IpAddr::V6(address) => format!("for=\"[{address}]\";host=\""),
     };
     element.put_slice(node.as_bytes());
-    element.put_slice(&head.authority);
+    element.put_slice(&head.authority.to_ascii_lowercase());
     element.put_slice(format!("\";proto={scheme}").as_bytes());
     element.freeze()
 }
 
 /// Whether it is what servers believe of a client, or looks like what frames and routes a message.
 fn is_about_client(name: &[u8]) -> bool {
-    let is_it = |known: &[u8]| {
-        let same = |one: &u8, other: &u8| one.eq_ignore_ascii_case(other) || (*one == b'_' && *other == b'-');
-        name.len() == known.len() && name.iter().zip(known).all(|(one, other)| same(one, other))
-    };
-    OF_THE_CLIENT.into_iter().chain(LOOKALIKES).any(is_it)
+    OF_THE_CLIENT.into_iter().chain(LOOKALIKES).any(|known| is_alike(name, known))
+}
+
+/// Whether a name may be taken for one that is known, with `_` in place of `-` too (RFC 3875, section 4.1.18).
+pub(super) fn is_alike(name: &[u8], known: &[u8]) -> bool {
+    let same = |one: &u8, other: &u8| one.eq_ignore_ascii_case(other) || (*one == b'_' && *other == b'-');
+    name.len() == known.len() && name.iter().zip(known).all(|(one, other)| same(one, other))
 }
 
 /// The fields that are not for one connection, without white space around their values.

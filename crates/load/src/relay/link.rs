@@ -1,6 +1,7 @@
 //! A connection of a relay, in front or behind.
 
 use super::StreamRef;
+use super::cache::CacheOutcome;
 use super::fields::FrontClient;
 use super::rejection::Rejection;
 use super::relayed::RelayedExchange;
@@ -72,7 +73,8 @@ pub(super) struct Behind {
 /// What belongs to a stream: the stream at the other side, and what came from there.
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) place: StreamRef,
+    /// None where the cache is the other side.
+    pub(super) place: Option<StreamRef>,
     /// Bytes appended here and not yet called used at the other side.
     pub(super) passed: u64,
     /// All has come from there.
@@ -82,7 +84,12 @@ pub(super) struct Peer {
 
 impl Peer {
     pub(super) fn new(place: StreamRef) -> Peer {
-        Peer { place, passed: 0, is_finished: false, trailers: Fields::default() }
+        Peer { place: Some(place), ..Peer::of_cache() }
+    }
+
+    /// What belongs to a stream whose content comes from the cache.
+    pub(super) fn of_cache() -> Peer {
+        Peer { place: None, passed: 0, is_finished: false, trailers: Fields::default() }
     }
 
     /// The same where nothing more comes from there.
@@ -204,6 +211,13 @@ impl RelayConnection {
         held
     }
 
+    /// Notes what the cache had to do with a response.
+    pub(super) fn note_cache(&mut self, stream: RequestId, outcome: CacheOutcome) {
+        if let Some(exchange) = self.exchange(stream) {
+            exchange.cache = Some(outcome);
+        }
+    }
+
     pub(super) fn trailers(&mut self, stream: RequestId, fields: Fields) {
         self.peers.entry(stream).and_modify(|peer| peer.trailers = fields);
     }
@@ -222,15 +236,16 @@ impl RelayConnection {
             Half::Front(front) => front.session.as_ref() as &dyn Session,
             Half::Behind(behind) => behind.session.as_ref(),
         };
-        let mut passed = Vec::new();
+        let (mut passed, mut let_out) = (Vec::new(), 0);
         for (stream, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.passed > 0) {
             let buffered = session.buffered(*stream);
             if peer.passed > buffered {
-                passed.push((peer.place, peer.passed - buffered));
+                let_out += peer.passed - buffered;
+                passed.extend(peer.place.map(|place| (place, peer.passed - buffered)));
                 peer.passed = buffered;
             }
         }
-        self.note_shut(now, passed.iter().map(|(_, bytes)| *bytes).sum());
+        self.note_shut(now, let_out);
         passed
     }
 

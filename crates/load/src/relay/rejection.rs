@@ -24,6 +24,8 @@ pub(super) enum Rejection {
     Busy,
     /// The server is silent.
     Silent,
+    /// It is only for what is stored (RFC 9111, section 5.2.1.7), and that is not.
+    NotStored,
 }
 
 impl Rejection {
@@ -38,7 +40,7 @@ impl Rejection {
             Rejection::Upgrade => 501,
             Rejection::BadGateway => 502,
             Rejection::Busy => 503,
-            Rejection::Silent => 504,
+            Rejection::Silent | Rejection::NotStored => 504,
         }
     }
 
@@ -56,6 +58,7 @@ impl Rejection {
             Rejection::BadGateway => "502: the origin cannot be reached, or its response cannot be read.\n",
             Rejection::Busy => "503: all connections to the origin are taken: try again later.\n",
             Rejection::Silent => "504: the origin did not answer in time.\n",
+            Rejection::NotStored => "504: nothing is stored that may answer this: leave out only-if-cached.\n",
         }
     }
 

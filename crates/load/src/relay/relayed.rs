@@ -1,5 +1,6 @@
 //! An exchange with a client that is not over.
 
+use super::cache::CacheOutcome;
 use crate::shut::PROGRESS;
 use loadstone_http::RequestHead;
 use loadstone_units::Time;
@@ -18,6 +19,8 @@ pub(super) struct RelayedExchange {
     pub(super) sent: u64,
     /// Bytes that are kept of the request's head.
     pub(super) kept: usize,
+    /// What the cache had to do with it, if there is one.
+    pub(super) cache: Option<CacheOutcome>,
     /// How the request arrives, until it is complete.
     pub(super) arrival: Option<Arrival>,
 }
@@ -34,7 +37,7 @@ pub(super) struct Arrival {
 impl RelayedExchange {
     pub(super) fn new(request: Arc<RequestHead>, now: Time, kept: usize) -> RelayedExchange {
         let arrival = Some(Arrival { since: now, came: 0 });
-        RelayedExchange { request, began: now, status: None, sent: 0, kept, arrival }
+        RelayedExchange { request, began: now, status: None, sent: 0, kept, cache: None, arrival }
     }
 
     /// Whether it changes nothing at the server (RFC 9110, section 9.2.1).

@@ -15,25 +15,26 @@ const SERVER: HostId = HostId(7);
 const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 
 /// A connection behind, from the server's side.
-struct Behind {
-    session: Box<dyn ServerSession>,
+pub(super) struct Behind {
+    pub(super) session: Box<dyn ServerSession>,
     /// What the server has sent and the relay has not read, how much it has read, and may.
     sent: Wire,
-    read: u64,
+    pub(super) read: u64,
     limit: u64,
     requests: Vec<(RequestId, Arc<RequestHead>)>,
     events: Vec<Event>,
-    is_aborted: bool,
+    pub(super) is_aborted: bool,
 }
 
-struct World {
-    relay: Relay,
-    client: Box<dyn ClientSession>,
-    events: Vec<Event>,
+pub(super) struct World {
+    pub(super) relay: Relay,
+    pub(super) client: Box<dyn ClientSession>,
+    pub(super) events: Vec<Event>,
+    pub(super) now: Time,
     sessions: Arc<SessionFactory>,
-    behind: BTreeMap<ConnId, Behind>,
+    pub(super) behind: BTreeMap<ConnId, Behind>,
     /// How many bytes the client reads at a time, and all in all.
-    pace: usize,
+    pub(super) pace: usize,
     read: u64,
     next: u32,
     /// The relay has reset the connection of the client.
@@ -48,7 +49,7 @@ impl World {
     }
 
     /// One whose relay behaves otherwise.
-    fn with(protocol: Protocol, change: impl FnOnce(RelayConfig) -> RelayConfig) -> World {
+    pub(super) fn with(protocol: Protocol, change: impl FnOnce(RelayConfig) -> RelayConfig) -> World {
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
         let config = RelayConfig::new([("a.test".to_owned(), SERVER)].into(), sessions.clone());
         let relay = Relay::new(change(config));
@@ -58,6 +59,7 @@ impl World {
             relay,
             client,
             events,
+            now: NOW,
             sessions,
             behind,
             pace: 5_000,
@@ -76,17 +78,17 @@ impl World {
     }
 
     /// Lets everything move until nothing does.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         while self.turn() {}
     }
 
     /// Everybody has a say, once; whether anything moved.
-    fn turn(&mut self) -> bool {
+    pub(super) fn turn(&mut self) -> bool {
         let mut moved = false;
         let mut wire = Wire::default();
-        self.client.poll_transmit(NOW, TransportStream::TCP, 700, &mut wire);
+        self.client.poll_transmit(self.now, TransportStream::TCP, 700, &mut wire);
         if !wire.is_empty() {
-            self.relay.handle_input(NOW, FRONT, TransportStream::TCP, &wire.take_all());
+            self.relay.handle_input(self.now, FRONT, TransportStream::TCP, &wire.take_all());
             moved = true;
         }
         while let Some(action) = self.relay.poll_action() {
@@ -102,11 +104,11 @@ impl World {
 
     fn listen(&mut self) -> bool {
         let mut wire = Wire::default();
-        self.relay.poll_transmit(NOW, FRONT, TransportStream::TCP, self.pace, &mut wire);
+        self.relay.poll_transmit(self.now, FRONT, TransportStream::TCP, self.pace, &mut wire);
         let came = wire.take_all();
         self.read += came.iter().map(Chunk::len).sum::<u64>();
         if !came.is_empty() {
-            self.client.handle_input(NOW, TransportStream::TCP, &came).unwrap();
+            self.client.handle_input(self.now, TransportStream::TCP, &came).unwrap();
         }
         self.events.extend(std::iter::from_fn(|| self.client.poll_event()));
         !came.is_empty() || self.client.has_output()
@@ -118,12 +120,12 @@ impl World {
                 assert_eq!(to, SERVER);
                 let conn = ConnId(self.next);
                 self.next += 1;
-                self.relay.handle_opening(NOW, conn, tag);
+                self.relay.handle_opening(self.now, conn, tag);
                 let session = self.sessions.server(Protocol::Http1);
                 let (sent, requests, events) = (Wire::default(), Vec::new(), Vec::new());
                 let behind = Behind { session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
                 self.behind.insert(conn, behind);
-                self.relay.handle_open(NOW, conn, Opened::by(Opener::Us, Protocol::Http1));
+                self.relay.handle_open(self.now, conn, Opened::by(Opener::Us, Protocol::Http1));
             }
             Action::Receive { conn, limit, .. } => {
                 self.behind.entry(conn).and_modify(|behind| {
@@ -147,9 +149,9 @@ impl World {
     /// The server hears what the relay sends behind.
     fn hear(&mut self, conn: ConnId) -> bool {
         let mut wire = Wire::default();
-        self.relay.poll_transmit(NOW, conn, TransportStream::TCP, 3_000, &mut wire);
+        self.relay.poll_transmit(self.now, conn, TransportStream::TCP, 3_000, &mut wire);
         let (Some(behind), false) = (self.behind.get_mut(&conn), wire.is_empty()) else { return false };
-        behind.session.handle_input(NOW, TransportStream::TCP, &wire.take_all()).unwrap();
+        behind.session.handle_input(self.now, TransportStream::TCP, &wire.take_all()).unwrap();
         while let Some(event) = behind.session.poll_event() {
             match event {
                 Event::Request { id, head } => behind.requests.push((id, head)),
@@ -168,20 +170,20 @@ impl World {
         }
         // As much as a socket's buffers would take.
         if behind.sent.len() < 100_000 {
-            behind.session.poll_transmit(NOW, TransportStream::TCP, 20_000, &mut behind.sent);
+            behind.session.poll_transmit(self.now, TransportStream::TCP, 20_000, &mut behind.sent);
         }
         let count = behind.sent.len().min(behind.limit - behind.read).min(1 + u64::from(conn.0) * 997 % 4_000);
         let mut input = Vec::new();
         behind.sent.take(count, &mut input);
         behind.read += count;
         if count > 0 {
-            self.relay.handle_input(NOW, conn, TransportStream::TCP, &input);
+            self.relay.handle_input(self.now, conn, TransportStream::TCP, &input);
         }
         count > 0
     }
 
     /// The requests that came, with the connection of each.
-    fn requests(&mut self) -> Vec<(ConnId, RequestId, Arc<RequestHead>)> {
+    pub(super) fn requests(&mut self) -> Vec<(ConnId, RequestId, Arc<RequestHead>)> {
         let all = self.behind.iter_mut();
         all.flat_map(|(conn, behind)| behind.requests.drain(..).map(|(id, head)| (*conn, id, head))).collect()
     }
@@ -192,7 +194,7 @@ impl World {
     }
 
     /// What has come of a stream's content, and whether it is all: the pieces of one body, in order.
-    fn content(&self, stream: RequestId) -> (Option<BodyId>, u64, bool) {
+    pub(super) fn content(&self, stream: RequestId) -> (Option<BodyId>, u64, bool) {
         let (mut name, mut len, mut ended) = (None, 0, false);
         for event in self.events.iter().filter(|event| event.request() == Some(stream)) {
             match event {
@@ -210,12 +212,13 @@ impl World {
     /// Lets the relay look at the clock, every second until this one.
     fn wait(&mut self, from: u64, until: u64) {
         for second in from..=until {
-            self.relay.handle_timeout(at(second));
+            self.now = at(second);
+            self.relay.handle_timeout(self.now);
             self.settle();
         }
     }
 
-    fn status(&self, stream: RequestId) -> Option<u16> {
+    pub(super) fn status(&self, stream: RequestId) -> Option<u16> {
         let heads = self.events.iter().filter_map(|event| match event {
             Event::Response { id, head } if *id == stream => Some(head.status),
             _ => None,
@@ -364,7 +367,7 @@ fn a_request_for_another_server_is_misdirected_rfc9110_15_5_20() {
     assert_eq!((world.status(stream), world.behind.len()), (Some(421), 0));
 }
 
-fn at(second: u64) -> Time {
+pub(super) fn at(second: u64) -> Time {
     NOW + Duration::from_secs(second)
 }
 

@@ -1,0 +1,235 @@
+//! A shared cache (RFC 9111) in a relay: what it may, it answers from what it remembers.
+//!
+//! `key` says which requests are alike, `wish` what a request wants, `freshness` for how long a response may be used, with
+//! `directives` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a bound, `fill`
+//! is one that is on its way, and `outcome` is what the log says. This file decides from these; `relay::caching` does it.
+
+mod body;
+mod directives;
+mod fill;
+mod freshness;
+mod key;
+mod outcome;
+mod store;
+mod stored;
+mod wish;
+
+pub use outcome::CacheOutcome;
+
+pub(super) use fill::{CacheFill, FillId, Sharing, Subscriber, TakenContent, Verdict, answer_of};
+pub(super) use stored::StoredAnswer;
+
+use bytes::Bytes;
+use key::target_key;
+use loadstone_http::{Fields, RequestHead, ResponseHead};
+use loadstone_units::Time;
+use outcome::cache_status;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+use store::{Store, Stored};
+use stored::{Part, StoredResponse};
+use wish::Wish;
+
+use super::StreamRef;
+use crate::ConnId;
+
+/// The place of the cache's own requests: no connection.
+pub(super) const CACHE: ConnId = ConnId(u32::MAX);
+
+/// How much a cache remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheLimits {
+    /// Bytes of memory, with what is being received and sent.
+    pub bytes: u64,
+    /// Bytes of the content of one response.
+    pub object: u64,
+    /// What the clock of day shows at [`Time::ZERO`]: ages are counted from the Date of responses.
+    pub zero: SystemTime,
+}
+
+/// A shared cache.
+#[derive(Debug)]
+pub(super) struct Cache {
+    limits: CacheLimits,
+    store: Store,
+    /// What is on its way from origins.
+    pub(super) fills: BTreeMap<FillId, CacheFill>,
+    /// Those that others may wait for, by their keys.
+    shared: BTreeMap<Bytes, FillId>,
+    /// Which of them a request waits for.
+    pub(super) waiting: BTreeMap<StreamRef, FillId>,
+    next: u32,
+    generations: u64,
+}
+
+/// What is done with a request.
+#[derive(Debug)]
+pub(super) enum Course {
+    /// It goes to the origin, and the cache has no part in it.
+    Pass,
+    /// This is its response; it may be that the origin is asked, too.
+    Answer(StoredAnswer, CacheOutcome, Option<Box<CacheFill>>),
+    /// It waits for what is on its way.
+    Join(FillId),
+    /// The origin is asked.
+    Fill(Box<CacheFill>),
+    /// It does not want the origin to be asked.
+    Unanswered,
+}
+
+impl Cache {
+    pub(super) fn new(limits: CacheLimits) -> Cache {
+        Cache {
+            limits,
+            store: Store::new(limits.bytes),
+            fills: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            next: 0,
+            generations: 0,
+        }
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.store.bytes()
+    }
+
+    /// What is done with a request that has no content, and is as its origin would get it.
+    pub(super) fn course(&mut self, request: &Arc<RequestHead>, now: Time) -> Course {
+        let Some(wish) = Wish::of(request) else { return Course::Pass };
+        let target = target_key(&request.authority, &request.path);
+        let (key, known) = self.find(&target, request);
+        // A tried key is no reason to wait: neither was the response for others, nor will it be.
+        let is_shared = !matches!(known, Some(Stored::Unstorable { until }) if until > now);
+        let stale = match known {
+            Some(Stored::Response(response)) if response.freshness.for_authorized || !wish.is_authorized => {
+                Some(response)
+            }
+            _ => None,
+        };
+        if let Some(response) = &stale
+            && let Some(course) = self.stored_course(request, &wish, response, &key, &target, now)
+        {
+            return course;
+        }
+        if wish.only_if_cached {
+            return Course::Unanswered;
+        }
+        if wish.is_head || wish.wants_range {
+            return Course::Pass;
+        }
+        // What is never fresh is asked about for each client: nobody may have the response of another.
+        let is_shared = is_shared
+            && !wish.is_authorized
+            && wish.takes_what_is_fresh()
+            && stale.as_ref().map_or(!wish.is_conditional, |stale| stale.freshness.was_fresh());
+        if is_shared && let Some(fill) = self.shared.get(&key) {
+            return Course::Join(*fill);
+        }
+        Course::Fill(Box::new(
+            CacheFill::new(request, target, stale.map(|stale| (key.clone(), stale)), now).shared(is_shared, key),
+        ))
+    }
+
+    /// The answer from what is stored, if it may be used.
+    fn stored_course(
+        &mut self,
+        request: &Arc<RequestHead>,
+        wish: &Wish,
+        response: &Arc<StoredResponse>,
+        key: &Bytes,
+        target: &Bytes,
+        now: Time,
+    ) -> Option<Course> {
+        let freshness = &response.freshness;
+        let takes_meanwhile = || wish.takes_meanwhile(freshness, now);
+        let takes = wish.takes(freshness, now);
+        if !takes && !takes_meanwhile() {
+            return None;
+        }
+        let part = response.part(request);
+        if part == Part::Other {
+            return Some(Course::Pass);
+        }
+        let outcome = if freshness.is_fresh(now) { CacheOutcome::Hit } else { CacheOutcome::Stale };
+        let is_asked = !takes && !wish.is_head && !wish.is_authorized && !self.shared.contains_key(key);
+        let fill = is_asked.then(|| {
+            let fill = CacheFill::new(request, target.clone(), Some((key.clone(), response.clone())), now);
+            Box::new(fill.shared(true, key.clone()).in_background())
+        });
+        Some(Course::Answer(response.answer(part, wish.is_head, outcome, now), outcome, fill))
+    }
+
+    /// The key of a request, and what is known of it.
+    fn find(&mut self, target: &Bytes, request: &RequestHead) -> (Bytes, Option<Stored>) {
+        match self.store.get(target) {
+            Some(Stored::Varies(varies)) => {
+                let key = varies.key(target, request);
+                let known = self.store.get(&key);
+                (key, known)
+            }
+            known => (target.clone(), known),
+        }
+    }
+
+    /// Adds a fill.
+    pub(super) fn begin(&mut self, fill: CacheFill) -> FillId {
+        let id = FillId(self.next);
+        self.next = self.next.wrapping_add(1);
+        if let Some(key) = fill.shared_key() {
+            self.shared.insert(key.clone(), id);
+        }
+        self.fills.insert(id, fill);
+        id
+    }
+
+    /// Takes a fill out, with what was promised to it.
+    pub(super) fn end(&mut self, id: FillId) -> Option<CacheFill> {
+        let fill = self.fills.remove(&id)?;
+        self.unshare(id, &fill);
+        Some(fill)
+    }
+
+    fn unshare(&mut self, id: FillId, fill: &CacheFill) {
+        if let Some(key) = fill.shared_key()
+            && self.shared.get(key) == Some(&id)
+        {
+            self.shared.remove(key);
+        }
+    }
+
+    /// An origin has changed what these bytes name (RFC 9111, section 4.4): what is stored, and what is on its way, may be from
+    /// before.
+    pub(super) fn invalidate(&mut self, authority: &[u8], path: &[u8]) {
+        let target = target_key(authority, path);
+        self.store.remove(&target);
+        let doomed: Vec<FillId> =
+            self.fills.iter().filter(|(_, fill)| fill.target == target).map(|(id, _)| *id).collect();
+        for id in doomed {
+            if let Some(mut fill) = self.fills.remove(&id) {
+                self.unshare(id, &fill);
+                fill.doom();
+                self.fills.insert(id, fill);
+            }
+        }
+    }
+
+    /// What Cache-Status says of a response that was not stored when it was asked for.
+    pub(super) fn marked(head: &ResponseHead, outcome: CacheOutcome) -> Arc<ResponseHead> {
+        let status = cache_status(outcome, None);
+        let fields = head.fields.iter().chain([(&b"cache-status"[..], status.as_bytes())]);
+        Arc::new(ResponseHead::new(head.status, Fields::from_pairs(fields)))
+    }
+}
+
+/// All values of a field.
+fn of_name<'f>(fields: &'f Fields, name: &'f [u8]) -> impl Iterator<Item = &'f [u8]> {
+    fields.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+/// Whether a response of this status to a GET says how long it is (RFC 9110, section 8.6).
+const fn has_body_length(status: u16) -> bool {
+    !matches!(status, 100..=199 | 204 | 304)
+}
