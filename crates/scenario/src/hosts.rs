@@ -30,6 +30,8 @@ pub struct PlannedHost {
     pub tcp: tcp::Config,
     /// For each host of its page, or of all pages if it is a relay: where a connection to it goes.
     pub ways: Vec<Way>,
+    /// How many bytes a relay remembers of responses, if it does.
+    pub cache: Option<u64>,
 }
 
 /// What a host of a run does.
@@ -128,7 +130,7 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, name: &str, role: HostRole, tcp: tcp::Config, node: NodeId) {
-        self.all.push(PlannedHost { name: name.to_owned(), role, node, tcp, ways: Vec::new() });
+        self.all.push(PlannedHost { name: name.to_owned(), role, node, tcp, ways: Vec::new(), cache: None });
     }
 
     /// One browser, one access link, and behind it each host of the page with its own delay.
@@ -187,6 +189,9 @@ impl Builder<'_> {
         }
         for (host, node) in topology.hosts.iter().zip(&nodes).filter(|(host, _)| host.runs == ProgramKind::Relay) {
             self.add(&host.name, HostRole::Relay, host.tcp.unwrap_or(self.scenario.variant.tcp), *node);
+            if let Some(relay) = self.all.last_mut() {
+                relay.cache = host.cache.map(|bytes| bytes.get().into());
+            }
         }
         for page in 0..self.pages.len() {
             self.add_origins(page, |name| place_of(topology, name).map(|at| nodes[at]))?;
@@ -325,6 +330,7 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
         "tcp",
         "a browser or a relay",
     )?;
+    has(host.cache.is_some() && host.runs != ProgramKind::Relay, "cache", "a relay")?;
     let mut seen = vec![host.name.as_str()];
     let mut next = host.via.as_deref();
     while let Some(name) = next {

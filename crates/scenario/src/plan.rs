@@ -8,13 +8,14 @@ use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, Sha
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
 use loadstone_load::page::{ActivityId, HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
 use loadstone_load::{
-    Browser, BrowserConfig, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, RelayConfig, Scope,
+    Browser, BrowserConfig, CacheLimits, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, RelayConfig,
+    Scope,
 };
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
 use loadstone_units::{Bounded, Seed};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A scenario made ready to be run, any number of times: what all runs share, in virtual time and
 /// over the kernel alike.
@@ -245,13 +246,16 @@ impl Plan {
         &self.pages[page].catalogues[host.0 as usize]
     }
 
-    /// A relay of a run, to all servers.
-    pub fn relay(&self) -> Relay {
+    /// A relay of a run, to all servers, which remembers so many bytes of responses.
+    pub fn relay(&self, cache: Option<u64>) -> Relay {
         let servers = self.origin_names().zip(0..).map(|(name, at)| (name.to_owned(), HostId(at)));
         // Of what clients upload it grants no more than it would hold of a response.
         let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
         let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
-        Relay::new(RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing))))
+        // Ages count from when a response comes: its Date is that of the recorded load.
+        let cache = cache.map(|bytes| CacheLimits { bytes, object: bytes, zero: SystemTime::UNIX_EPOCH });
+        let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)));
+        Relay::new(RelayConfig { cache, ..config })
     }
 
     /// The names of all servers, in their order.

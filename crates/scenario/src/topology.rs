@@ -2,6 +2,7 @@
 
 use crate::SharedPage;
 use loadstone_net::{Network, tcp};
+use loadstone_units::Bounded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,10 @@ pub struct TopologyHost {
     /// Its TCP; that of the variant's client for a browser and of the variant's servers for others if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<tcp::Config>,
+    /// A relay: the most bytes that it remembers of responses, which it then answers without asking servers (RFC 9111); it has no
+    /// cache if it is left out. What may be stored is said by `response_fields` of objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Bounded<1, 4_000_000_000>>,
 }
 
 /// What a host of a topology does.

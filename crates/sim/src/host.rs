@@ -110,7 +110,7 @@ impl<'a> SimHost<'a> {
     ) -> SimHost<'a> {
         let hosted = match host.role {
             HostRole::Browser { page } => HostedProgram::Browser(Box::new(plan.browser_at(page, 0, seed))),
-            HostRole::Relay => HostedProgram::Relay(plan.relay()),
+            HostRole::Relay => HostedProgram::Relay(plan.relay(host.cache)),
             HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
         };
         let draws = plan.spread().varies_moments().then(|| seed.stream(&format!("{}.wakeup", host.name)));

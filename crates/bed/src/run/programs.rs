@@ -53,6 +53,8 @@ pub(super) struct LiveRelay {
     at: BedHost,
     sites: Vec<Listener>,
     route: Destinations,
+    /// How many bytes it remembers of responses, if it does.
+    cache: Option<u64>,
 }
 
 /// Refuses what no program here can do: to tell by a plain connection which of two protocols it speaks.
@@ -97,7 +99,7 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
                 let spoken: BTreeMap<u16, Tls> = visits(plan, at).map(|way| (port(way.tls), way.tls)).collect();
                 let site = |tls| site(plan, bed, (at, host), (HostId(0), tls, &names), authority.as_ref());
                 let sites = spoken.into_values().map(site).collect::<Result<Vec<_>, _>>()?;
-                programs.relays.push(LiveRelay { at, sites, route });
+                programs.relays.push(LiveRelay { at, sites, route, cache: host.cache });
             }
         }
     }
@@ -178,8 +180,8 @@ impl LiveBrowser {
 impl LiveRelay {
     /// Relays until it is told to stop.
     pub(super) fn relay(self, bed: &Bed, plan: &Plan, clock: &Clock, stop: &Stop) -> Result<Relayed, Error> {
-        let LiveRelay { at, sites, route } = self;
-        bed.on(at, || relay(clock, plan.relay(), sites, &route, stop))
+        let LiveRelay { at, sites, route, cache } = self;
+        bed.on(at, || relay(clock, plan.relay(cache), sites, &route, stop))
     }
 }
 

@@ -160,3 +160,39 @@ fn a_window_of_one_segment_carries_everything_one_by_one() {
     let seconds = load(&plan, 1).plt.as_ms() / 1e3;
     assert!((4.2..4.6).contains(&seconds), "{seconds}");
 }
+
+/// Two browsers behind an edge, the second on a slower link; what it loads may be kept for so long.
+fn two_browsers(directives: &str, cache: &str) -> Vec<Outcome> {
+    let field = format!(r#""response_fields": [["cache-control", "{directives}"]]"#);
+    let object = |at: usize| format!(r#"{{"url": "http://a.test/{at}", "bytes": 20000, {field}}}"#);
+    let objects: Vec<String> = (0..20).map(object).collect();
+    let text = format!(
+        r#"{{"page": {{"objects": [{}]}}, "variant": {{"protocol": "h2"}},
+            "topology": {{"hosts": [
+                {{"name": "near", "runs": "browser", "via": "edge"}},
+                {{"name": "far", "runs": "browser", "via": "edge"}},
+                {{"name": "edge", "runs": "relay"{cache}}},
+                {{"name": "servers", "runs": "origins"}}],
+            "links": [
+                {{"name": "short", "between": ["near", "edge"], "network": "100mbit,2ms"}},
+                {{"name": "long", "between": ["far", "edge"], "network": "100mbit,400ms"}},
+                {{"name": "backhaul", "between": ["edge", "servers"], "network": "1mbit,20ms"}}]}}}}"#,
+        objects.join(",")
+    );
+    run_all(&Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap(), Seed(1), None)
+}
+
+#[test]
+fn what_one_browser_has_loaded_the_edge_has_for_the_other() {
+    let last = |directives: &str, cache: &str| {
+        let outcomes = two_browsers(directives, cache);
+        assert!(outcomes.iter().all(|outcome| outcome.completed));
+        outcomes.iter().map(|outcome| outcome.plt.as_ms()).fold(0.0, f64::max)
+    };
+    let cache = r#", "cache": 10000000"#;
+    // 20 objects of 20 KB at 1 Mbit/s are 3.2 s for each browser; with a cache the second one needs none of that.
+    assert!(last("max-age=60", "") > 6_400.0);
+    assert!(last("private, max-age=60", cache) > 6_400.0, "it is asked for again");
+    let with = last("max-age=60", cache);
+    assert!((3_200.0..4_800.0).contains(&with), "{with}");
+}
