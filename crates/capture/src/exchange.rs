@@ -95,7 +95,8 @@ impl SeenExchange {
 
     /// Bytes of the request came.
     pub(crate) fn extend_request(&mut self, at: u64, bytes: u64) {
-        self.request_end_at = at;
+        // Clocks go back, and what waited for others may be older.
+        self.request_end_at = self.request_end_at.max(at);
         self.request_bytes += bytes;
     }
 
@@ -104,7 +105,7 @@ impl SeenExchange {
         if self.response_at.is_none() {
             (self.response_at, self.sent_again) = (Some(at), sent_again);
         }
-        self.response_end_at = Some(at);
+        self.response_end_at = self.response_end_at.max(Some(at));
         self.response_bytes += bytes;
     }
 

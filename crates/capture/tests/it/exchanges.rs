@@ -68,6 +68,19 @@ fn a_head_may_come_in_pieces_and_a_piece_may_have_many() {
 }
 
 #[test]
+fn no_time_is_negative_where_clocks_go_back() {
+    let text = get("/");
+    let seen = exchanges(&told(&[
+        (false, 60_000, text[..9].to_vec()),
+        (false, 55_000, text[9..].to_vec()),
+        (true, 58_000, response("Content-Length: 600\r\n", 300)),
+        (true, 57_000, vec![b'x'; 300]),
+    ]));
+    assert_eq!((seen.number("request_time_ms", 0), seen.number("response_time_ms", 0)), (Some(0.0), Some(0.0)));
+    assert_eq!(seen.number("response_wait_ms", 0), Some(0.0));
+}
+
+#[test]
 fn a_head_may_begin_at_the_end_of_a_packet() {
     let two = [response("Content-Length: 3\r\n", 3), response("Content-Length: 4\r\n", 4)].concat();
     let first = response("Content-Length: 3\r\n", 3).len();
