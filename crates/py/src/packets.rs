@@ -94,9 +94,10 @@ impl PacketTables {
         });
         let (reader, secrets) = opened.map_err(Failure::from)?;
         *self.file() = Some(reader);
-        // The packets are of use, also where a line of the secrets is not.
+        // The packets, and the secrets before it, are of use also where a line of the secrets is not.
         if !secrets.is_empty() {
-            _ = self.add_keys(&secrets);
+            _ = self.keys.add(&secrets);
+            self.analyzer.set_keys(self.keys.clone());
         }
         Ok(())
     }

@@ -65,11 +65,12 @@ struct Decrypted {
 
 impl Decrypted {
     /// Hands on what is said under TLS: whether it could be decrypted.
-    fn handle(&mut self, is_up: bool, piece: &SaidBytes<'_>, keys: &KeyLog, ended: &mut Vec<SeenExchange>) -> bool {
+    fn handle(&mut self, is_up: bool, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) -> bool {
         let Ok(content) = self.decryption.handle(is_up, piece) else { return false };
         if !content.is_empty() {
             let within = SaidBytes { captured: &content, len: content.len() as u64, ..*piece };
-            self.within.handle(is_up, &within, keys, ended);
+            // TLS within TLS is not decrypted: a file with secrets could nest it as deep as it likes.
+            self.within.handle(is_up, &within, &KeyLog::default(), ended);
         }
         true
     }
@@ -113,7 +114,7 @@ impl Dialogue {
     pub(crate) fn handle(&mut self, is_up: bool, piece: &SaidBytes<'_>, keys: &KeyLog, ended: &mut Vec<SeenExchange>) {
         let speech = self.speech.get_or_insert_with(|| Speech::of(is_up, piece.captured, keys));
         if let Speech::Decrypted(decrypted) = speech {
-            if !decrypted.handle(is_up, piece, keys, ended) {
+            if !decrypted.handle(is_up, piece, ended) {
                 let turns = decrypted.within.give_up(piece.sent_again, ended);
                 self.speech = Some(Speech::Tls(Box::new(Encrypted::after(turns))));
             }

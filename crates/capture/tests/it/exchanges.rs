@@ -1,20 +1,12 @@
 //! Requests and responses, as they are found on a connection.
 
-use crate::recording::{ACK, Told, down, exchanges, handshake, pcap_of, read, up};
+use crate::recording::{ACK, Told, down, exchanges, in_packets, pcap_of, read};
 use loadstone_capture::{Analyzer, AnalyzerLimits, PacketReader};
 use proptest::prelude::*;
 
-/// Puts texts after one another: of each whether it goes down, the time in us and the bytes.
+/// Puts texts after one another, each a packet: of each whether it goes down, the time in us and the bytes.
 fn told(texts: &[(bool, u64, Vec<u8>)]) -> Vec<Told> {
-    let mut packets = handshake();
-    let mut next = [1, 1];
-    for (is_down, us, text) in texts {
-        let (own, other) = (next[usize::from(*is_down)], next[usize::from(!*is_down)]);
-        let packet = if *is_down { down } else { up };
-        packets.push(packet(*us, ACK, own, 0, other).saying(text));
-        next[usize::from(*is_down)] += text.len() as u32;
-    }
-    packets
+    in_packets(texts, usize::MAX)
 }
 
 fn get(path: &str) -> Vec<u8> {

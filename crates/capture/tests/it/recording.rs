@@ -292,6 +292,22 @@ pub(crate) fn exchanges_with_keys(packets: &[Told], keys: &[u8]) -> Seen {
     Seen::of(&mut analyzer, Shard::exchanges)
 }
 
+/// A handshake, and what was said after it, of each text whether it goes down, the time in us and the bytes: in packets of
+/// `size` bytes of data at most.
+pub(crate) fn in_packets(said: &[(bool, u64, Vec<u8>)], size: usize) -> Vec<Told> {
+    let mut packets = handshake();
+    let mut next = [1, 1];
+    for (is_down, us, text) in said {
+        for piece in text.chunks(size) {
+            let (own, other) = (next[usize::from(*is_down)], next[usize::from(!*is_down)]);
+            let packet = if *is_down { down } else { up };
+            packets.push(packet(*us, ACK, own, 0, other).saying(piece));
+            next[usize::from(*is_down)] += piece.len() as u32;
+        }
+    }
+    packets
+}
+
 /// A handshake of 50 ms, seen at the server.
 pub(crate) fn handshake() -> Vec<Told> {
     vec![up(0, SYN, 0, 0, 0), down(100, SYN | ACK, 0, 0, 1), up(50_100, ACK, 1, 0, 1)]

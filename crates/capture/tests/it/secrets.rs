@@ -1,6 +1,6 @@
 //! TLS whose secrets are known: connections of rustls, decrypted again.
 
-use crate::recording::{ACK, Seen, Told, down, exchanges, exchanges_with_keys, handshake, up};
+use crate::recording::{Seen, Told, exchanges, exchanges_with_keys, in_packets};
 use proptest::prelude::*;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{
@@ -91,17 +91,7 @@ impl Talk {
     }
 
     fn packets(&self, size: usize) -> Vec<Told> {
-        let mut packets = handshake();
-        let mut next = [1, 1];
-        for (is_down, us, text) in &self.said {
-            for piece in text.chunks(size) {
-                let (own, other) = (next[usize::from(*is_down)], next[usize::from(!*is_down)]);
-                let packet = if *is_down { down } else { up };
-                packets.push(packet(*us, ACK, own, 0, other).saying(piece));
-                next[usize::from(*is_down)] += piece.len() as u32;
-            }
-        }
-        packets
+        in_packets(&self.said, size)
     }
 
     fn seen(&self, packets: &[Told]) -> Seen {
@@ -142,6 +132,20 @@ fn other_secrets_than_those_of_the_connection_are_no_harm() {
     let log = log.replace(&random(&log), &random(&talk.keys.0.lock().unwrap()));
     let seen = exchanges_with_keys(&talk.packets(1_400), log.as_bytes());
     assert_eq!((seen.texts("kind"), seen.boolean("answered", 0)), (vec!["tls"], true));
+}
+
+#[test]
+fn tls_within_tls_is_read_by_its_records() {
+    let mut within = Talk::new(SUITES[0]);
+    within.exchange(100_000, "/1", 5_000);
+    let mut talk = Talk::new(SUITES[0]);
+    for (is_down, us, text) in within.said.clone() {
+        let end = if is_down { &mut talk.server } else { &mut talk.client };
+        end.writer().write_all(&text).unwrap();
+        talk.pass(us);
+    }
+    let keys = [&talk, &within].map(|talk| talk.keys.0.lock().unwrap().clone()).concat();
+    assert_eq!(exchanges_with_keys(&talk.packets(1_400), keys.as_bytes()).texts("kind"), ["tls"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Exchanges of SPDY and HTTP/2, as they are found by the frames of real sessions.
 
-use crate::recording::{ACK, Seen, Told, down, exchanges, handshake, up};
+use crate::recording::{Seen, Told, exchanges, in_packets};
 use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Fields, Multiplexing, Priority, Protocol, Push, RequestHead, RequestId,
     ResponseHead, ServerSession, SessionFactory, TransportStream, Wire,
@@ -57,17 +57,7 @@ impl Talk {
 
     /// All of it in packets of `size` bytes.
     fn packets(&self, size: usize) -> Vec<Told> {
-        let mut packets = handshake();
-        let mut next = [1, 1];
-        for (is_down, us, text) in &self.said {
-            for piece in text.chunks(size) {
-                let (own, other) = (next[usize::from(*is_down)], next[usize::from(!*is_down)]);
-                let packet = if *is_down { down } else { up };
-                packets.push(packet(*us, ACK, own, 0, other).saying(piece));
-                next[usize::from(*is_down)] += piece.len() as u32;
-            }
-        }
-        packets
+        in_packets(&self.said, size)
     }
 }
 
