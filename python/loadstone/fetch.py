@@ -2,10 +2,11 @@
 
 import json
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from loadstone import _native, text
 from loadstone._native import Fetch, LoadstoneError, Stopper
@@ -19,6 +20,7 @@ _SHA_SHOWN = 12
 _URL_SHOWN = 70
 
 Document = dict[str, Any]
+T = TypeVar("T")
 
 
 def listed(path: str) -> tuple[str, str]:
@@ -45,11 +47,16 @@ class Fetched:
 
 def fetch(wanted: Document, data: bytes | None = None, cacert: bytes | None = None) -> Fetched:
     """Fetch what is wanted, by the fields of `Wanted` in crates/py; Ctrl-C ends it with what has come."""
+    return Fetched(*until_stopped(lambda stopper: _native.fetch(json.dumps(wanted), stopper, data, cacert)))
+
+
+def until_stopped(work: Callable[[Stopper], T]) -> tuple[T, bool]:
+    """Do something in the engine that Ctrl-C ends with what has come, and say whether it did."""
     stopper = Stopper()
     interrupted = False
     # On a thread of its own: Ctrl-C reaches Python's first one only when that is not in the engine.
     with ThreadPoolExecutor(1) as pool:
-        begun = pool.submit(_native.fetch, json.dumps(wanted), stopper, data, cacert)
+        begun = pool.submit(work, stopper)
         while not begun.done():
             try:
                 wait([begun], _MOMENT)
@@ -57,7 +64,7 @@ def fetch(wanted: Document, data: bytes | None = None, cacert: bytes | None = No
                 interrupted = True
                 stopper.stop()
     try:
-        return Fetched(begun.result(), interrupted)
+        return begun.result(), interrupted
     except LoadstoneError as error:
         raise InputError(error.args[0]) from None
 

@@ -122,8 +122,8 @@ def _notes(replayed: Replayed) -> list[str]:
     ]
     if any(load.has_changed for load in loads):
         said.append(
-            f"Path changed: its least round trip did, by more than {100 * CHANGED_SHARE:.0f} % and {CHANGED_MS:g} "
-            "ms."
+            f"Path changed: its least round trip did, by more than {100 * CHANGED_SHARE:.0f} % and "
+            f"{CHANGED_MS:g} ms."
         )
     pairs = [(load, one) for load, one in zip(loads, replayed.simulated, strict=True) if one is not None]
     if pairs:

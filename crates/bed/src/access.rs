@@ -118,7 +118,7 @@ mod linux {
     const ADMINISTRATOR: u64 = 1 << 21;
 
     pub(super) fn access() -> Result<(), Refusal> {
-        let attempt = || leave_network().and_then(|()| open_tun().map(drop));
+        let attempt = || leave_network().and_then(|()| open_tun(TUN).map(drop));
         thread::scope(|scope| scope.spawn(attempt).join()).expect("an attempt does not panic")
     }
 
@@ -127,10 +127,10 @@ mod linux {
         kernel::leave_network().map_err(|error| Refusal::Namespaces(number(&error)))
     }
 
-    /// A new TUN device in this thread's namespace, which lasts until it is closed. Reading does not wait.
-    pub(crate) fn open_tun() -> Result<File, Refusal> {
+    /// A new TUN device of this name in this thread's namespace, which lasts until it is closed. Reading does not wait.
+    pub(crate) fn open_tun(name: &str) -> Result<File, Refusal> {
         let tun = open_driver()?;
-        kernel::make_tun(&tun, TUN).map_err(|error| Refusal::Tun(number(&error)))?;
+        kernel::make_tun(&tun, name).map_err(|error| Refusal::Tun(number(&error)))?;
         Ok(tun)
     }
 

@@ -77,7 +77,7 @@ impl Namespace {
         leave_network()?;
         let handle = File::open("/proc/thread-self/ns/net").map_err(BedError::host("opening its namespace"))?;
         silence_ipv6().map_err(BedError::host("switching IPv6 off"))?;
-        let tun = open_tun()?;
+        let tun = open_tun(TUN)?;
         let routing = Routing::open().map_err(BedError::host("asking for its routing"))?;
         let device = routing.device(TUN).map_err(BedError::host("finding its device"))?;
         routing.switch_on_loopback().map_err(BedError::host("switching on loopback"))?;

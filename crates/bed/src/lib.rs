@@ -67,6 +67,8 @@ mod flows;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
+mod initial_flight;
+#[cfg(target_os = "linux")]
 mod journey;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -93,6 +95,8 @@ mod report;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod segment_writer;
+#[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
 mod single_host;
@@ -102,6 +106,10 @@ mod star;
 mod tap;
 #[cfg(target_os = "linux")]
 mod tcp_plus;
+#[cfg(target_os = "linux")]
+mod tunnel;
+#[cfg(target_os = "linux")]
+mod window_probe;
 
 #[cfg(target_os = "linux")]
 pub use self::{
@@ -110,6 +118,7 @@ pub use self::{
     command_bed::{Announcements, BedServers, CommandBed, CommandBedError, CommandBedReport},
     error::BedError,
     host::BedHost,
+    initial_flight::{FlightEnd, FlightProbe, InitialFlight, NoFlight},
     lateness::Lateness,
     named_hosts::NamedHost,
     parcel::PacketHead,
@@ -121,6 +130,7 @@ pub use self::{
     single_host::SingleHost,
     star::star,
     tcp_plus::NoTcpPlus,
+    window_probe::WindowProber,
 };
 #[cfg(target_os = "linux")]
 pub use loadstone_live::{Stop, Stopper};

@@ -82,11 +82,16 @@ impl Routing {
 
     /// Gives a device its address.
     pub(crate) fn add_address(&self, device: u32, address: Ipv4Addr) -> io::Result<()> {
+        self.add_address_with_peer(device, address, address)
+    }
+
+    /// Gives a device its address, and sends by it what goes to `peer`.
+    pub(crate) fn add_address_with_peer(&self, device: u32, address: Ipv4Addr, peer: Ipv4Addr) -> io::Result<()> {
         let mut message = NetlinkMessage::new(libc::RTM_NEWADDR, REPLACE);
         message.bytes(&[libc::AF_INET as u8, 32, 0, libc::RT_SCOPE_UNIVERSE]);
         message.bytes(&device.to_ne_bytes());
         message.attribute(libc::IFA_LOCAL, &address.octets());
-        message.attribute(libc::IFA_ADDRESS, &address.octets());
+        message.attribute(libc::IFA_ADDRESS, &peer.octets());
         self.request(message)
     }
 

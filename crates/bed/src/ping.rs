@@ -1,6 +1,7 @@
 //! Echo requests (ICMP, RFC 792) from one host of the bed to another: how long they take, and how many are lost.
 
 use crate::{Bed, BedError, BedHost};
+use loadstone_scenario::checksum;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
@@ -67,15 +68,13 @@ fn ping(to: SocketAddr, count: u16, interval: Duration) -> io::Result<EchoReplie
     }
 }
 
-/// The request of this number, with its checksum (RFC 1071).
+/// The request of this number, with its checksum.
 fn request(number: u16) -> [u8; LEN] {
     let mut bytes = [0; LEN];
     bytes[0] = REQUEST;
     bytes[6..8].copy_from_slice(&number.to_be_bytes());
-    // All other words are zero.
-    let sum = (u32::from(REQUEST) << 8) + u32::from(number);
-    let folded = (sum & 0xffff) + (sum >> 16);
-    bytes[2..4].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    let sum = checksum(&bytes);
+    bytes[2..4].copy_from_slice(&sum.to_be_bytes());
     bytes
 }
 

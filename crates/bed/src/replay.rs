@@ -135,7 +135,7 @@ impl Replayer {
         let (clock, page) = (Clock::start(), plan.page());
         let servers = placement.servers(&page.hosts)?;
         let different: Vec<ServerAddress> = servers.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-        let found = find(&clock, &different, PATIENCE, stop)?;
+        let found = find(&clock, &different, &[], PATIENCE, stop)?;
         let found =
             found.ok_or(if stop.is_stopped() { ReplayError::Stopped } else { ReplayError::SlowNames(PATIENCE) })?;
         let mut addresses = BTreeMap::new();

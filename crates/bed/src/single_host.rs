@@ -2,15 +2,11 @@
 
 use crate::BedError;
 use crate::host::{BedHost, Namespace};
-use crate::kernel::{self, Readable};
 use crate::settings::Tcp;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use crate::tunnel::Tunnel;
+use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-
-/// Longer than any packet that a device of 1,500 bytes has.
-const BUFFER: usize = 2048;
 
 /// A host by itself, with a kernel like those of a [`Bed`](crate::Bed), whose packets are in the caller's
 /// hands: there is neither a link nor another host.
@@ -19,7 +15,7 @@ const BUFFER: usize = 2048;
 #[derive(Debug)]
 pub struct SingleHost {
     namespace: Namespace,
-    device: File,
+    tunnel: Tunnel,
 }
 
 impl SingleHost {
@@ -32,7 +28,7 @@ impl SingleHost {
     pub fn new(tcp: &Tcp) -> Result<SingleHost, BedError> {
         let (namespace, device) = Namespace::make(SingleHost::HOST)?;
         namespace.configure(tcp, tcp.congestion())?;
-        Ok(SingleHost { namespace, device })
+        Ok(SingleHost { namespace, tunnel: Tunnel::new(device) })
     }
 
     /// Its address.
@@ -58,7 +54,7 @@ impl SingleHost {
     /// # Errors
     /// What the kernel says of it.
     pub fn put(&self, packet: &[u8]) -> io::Result<()> {
-        (&self.device).write_all(packet)
+        self.tunnel.put(packet)
     }
 
     /// The next IP packet that it sends; nothing if none comes within `limit`.
@@ -66,15 +62,6 @@ impl SingleHost {
     /// # Errors
     /// What the kernel says.
     pub fn take(&self, limit: Duration) -> io::Result<Option<Vec<u8>>> {
-        kernel::wait(&mut [Readable::new(&self.device)], Some(limit))?;
-        let mut packet = vec![0; BUFFER];
-        match (&self.device).read(&mut packet) {
-            Ok(len) => {
-                packet.truncate(len);
-                Ok(Some(packet))
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.tunnel.take(limit)
     }
 }

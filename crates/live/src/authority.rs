@@ -70,10 +70,11 @@ impl ClientTls {
         connection.expect("a configuration that was built can be used").into()
     }
 
-    /// Bytes of the client's first flight.
-    fn first_flight(&self) -> usize {
+    /// The client's first flight.
+    pub(crate) fn first_flight(&self) -> Vec<u8> {
         let mut flight = Vec::new();
-        self.connect().write_tls(&mut flight).expect("a Vec takes everything")
+        self.connect().write_tls(&mut flight).expect("a Vec takes everything");
+        flight
     }
 }
 
@@ -130,7 +131,7 @@ impl Authority {
         config.alpn_protocols = vec![alpn_name(protocol).to_vec()];
         config.resumption = Resumption::disabled();
         let bare = ClientTls { config: Arc::new(config.clone()), name };
-        config.alpn_protocols.extend(padding(FIRST_FLIGHT.saturating_sub(bare.first_flight())));
+        config.alpn_protocols.extend(padding(FIRST_FLIGHT.saturating_sub(bare.first_flight().len())));
         Ok(Some(ClientTls { config: Arc::new(config), ..bare }))
     }
 

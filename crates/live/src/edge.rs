@@ -230,7 +230,7 @@ fn config(
 /// How to get to the servers.
 fn targets(servers: &[ServerAddress], behind: &BehindSettings) -> Result<Vec<Target>, ServerError> {
     let (_stopper, stop) = Stopper::new();
-    let found = find(&Clock::start(), servers, RESOLUTION, &stop)?.unwrap_or_default();
+    let found = find(&Clock::start(), servers, &[], RESOLUTION, &stop)?.unwrap_or_default();
     let trust = behind.authorities.as_ref().map_or(Trust::System, |pem| Trust::Only(pem.clone().into()));
     let secure = servers.iter().any(|server| server.scheme == Scheme::Https);
     let tls = secure.then(|| trust.config(None, &[Protocol::Http1])).transpose()?;

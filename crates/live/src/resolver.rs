@@ -50,18 +50,19 @@ impl FromStr for ResolvedAddress {
     }
 }
 
-/// Where each server is found, as the system says, in the order in which to try; nowhere, if its name is unknown. `None`
-/// if that takes longer than `timeout`, or it is told to stop.
+/// Where each server is found, by `places` or as the system says, in the order in which to try; nowhere, if its name is
+/// unknown. `None` if that takes longer than `timeout`, or it is told to stop.
 ///
 /// # Errors
 /// If the system has no files left for an event loop.
 pub fn find(
     clock: &Clock,
     servers: &[ServerAddress],
+    places: &[ResolvedAddress],
     timeout: Duration,
     stop: &Stop,
 ) -> Result<Option<Vec<Vec<SocketAddr>>>, Error> {
-    block_on(look_up(servers, &[], (clock, clock.now() + timeout, stop)))
+    block_on(look_up(servers, places, (clock, clock.now() + timeout, stop)))
 }
 
 /// Where each server is found, in the order in which to try; nowhere, if its name is unknown. `None` if the

@@ -134,6 +134,13 @@ pub(crate) fn fetch(
     refused()
 }
 
+/// Sees no windows.
+#[pyfunction]
+#[allow(unused_variables)]
+pub(crate) fn probe_windows(wanted: &str, stopper: &Stopper) -> PyResult<String> {
+    refused()
+}
+
 /// Runs nothing.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, stopper=None, *, machine_wide_beta=false, packets=None))]

@@ -27,6 +27,8 @@ mod replay;
 mod run;
 #[cfg(target_os = "linux")]
 mod serve;
+#[cfg(target_os = "linux")]
+mod window_probe;
 
 use pyo3::prelude::*;
 
@@ -54,7 +56,7 @@ mod _native {
     #[pymodule_export]
     use super::elsewhere::{
         BedCommand, CommandBed, Fetch, RecordedSite, Replayer, Server, Stopper, edge_options_json, fetch, live_access,
-        run_live, server_options_json,
+        probe_windows, run_live, server_options_json,
     };
     #[pymodule_export]
     use super::error::LoadstoneError;
@@ -81,6 +83,9 @@ mod _native {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::serve::{Server, edge_options_json, server_options_json};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::window_probe::probe_windows;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -17,6 +17,7 @@
 
 mod capture;
 mod capture_point;
+mod checksum;
 pub mod columns;
 mod compute_factor;
 mod divergence;
@@ -40,6 +41,7 @@ mod transcript;
 
 pub use capture::{Capture, Captured, CapturedConnection, CapturedFlags, Timestamps};
 pub use capture_point::{CapturePoint, UnknownCapturePoint};
+pub use checksum::checksum;
 pub use compute_factor::ComputeFactor;
 pub use divergence::{CaptureComparison, CaptureTable, CaptureTableError};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};

@@ -1,5 +1,6 @@
 """The verbs `serve`, `manifest` and `fetch`: a server, what it tells ahead, and what others answer."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
         "fetch https://a.test/ https://a.test/logo.png --protocol h2 --push",
         "fetch http://127.0.0.1:8080/10k --protocol spdy/3.1 --repeat 100000 --concurrency 100",
         "fetch --urls list.txt --resolve a.test:443:127.0.0.1 --insecure --json",
+        "fetch --probe-window https://a.test/",
         "fetch https://a.test/form --data answers.json --header 'content-type: application/json'",
     ),
 )
@@ -199,8 +201,16 @@ def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
     default=30.0,
     help="End after so long, whatever has come.  [default: 30]",
 )
+@click.option(
+    "--probe-window",
+    is_flag=True,
+    help="See instead how much each server sends before it hears anything of it: its initial window. Needs "
+    "root; takes URLs, --resolve, --timeout (for names) and --json (docs/fetch.md).",
+)
 @options.JSON
+@click.pass_context
 def fetch(
+    context: click.Context,
     urls: tuple[str, ...],
     protocol: str | None,
     listed: str | None,
@@ -219,6 +229,7 @@ def fetch(
     cacert: str | None,
     output: str | None,
     timeout: float,
+    probe_window: bool,
     as_json: bool,
 ) -> None:
     """Fetch URLs from real servers, in every protocol: size, SHA-256 and times of each response.
@@ -229,6 +240,9 @@ def fetch(
     """
     from loadstone import fetch as fetching
 
+    if probe_window:
+        _probe_windows(context, urls, places, timeout, as_json)
+        return
     if data == "-" and listed == "-":
         raise click.UsageError("--data and --urls cannot both be standard input: give one as a file.")
     wanted = {
@@ -258,4 +272,21 @@ def fetch(
     if fetched.interrupted:
         raise click.exceptions.Exit(INTERRUPTED)
     if fetched.came.failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _probe_windows(
+    context: click.Context, urls: tuple[str, ...], places: tuple[str, ...], timeout: float, as_json: bool
+) -> None:
+    from loadstone import initial_windows
+
+    for option in context.command.params:
+        is_given = context.get_parameter_source(option.name or "") == click.core.ParameterSource.COMMANDLINE
+        if is_given and option.name not in ("urls", "places", "timeout", "probe_window", "as_json"):
+            raise click.UsageError(f"{option.opts[0]} is not for --probe-window: leave one of them out.")
+    probed = initial_windows.probe(urls, places, timeout)
+    emit(json.dumps(initial_windows.document(probed)) if as_json else initial_windows.in_words(probed))
+    if probed.interrupted:
+        raise click.exceptions.Exit(INTERRUPTED)
+    if any(server.failure for server in probed.servers):
         raise click.exceptions.Exit(FAILED)

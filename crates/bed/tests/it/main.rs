@@ -6,6 +6,7 @@
 
 mod datagrams;
 mod flows;
+mod initial_flights;
 mod kernel;
 mod links;
 mod loads;

@@ -3,6 +3,7 @@
 use crate::script::{Form, WINDOW_SCALE};
 use loadstone_bed::packet::TcpPacket;
 use loadstone_net::tcp::{Flags, Sacks, Segment};
+use loadstone_scenario::checksum;
 use loadstone_units::Time;
 use std::net::Ipv4Addr;
 use std::ops::Range;
@@ -158,12 +159,4 @@ impl Options {
             bytes = &bytes[len..];
         }
     }
-}
-
-/// The checksum of the internet (RFC 1071).
-fn checksum(bytes: &[u8]) -> u16 {
-    let halves = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
-    let sum: u32 = halves.sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
 }
