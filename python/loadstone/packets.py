@@ -22,21 +22,24 @@ KIND = Kind("file of packets", rb"time_ms,(link,)?way,connection,")
 PCAPNG = Kind("pcapng file", rb"\n\r\r\n")
 """It begins with a section header block."""
 
+QLOG = Kind("qlog file", rb'\{"qlog_version":')
+
 
 @dataclass(frozen=True)
 class Files:
-    """The files for a load's packets: as a table in CSV, and as pcapng captured at a point."""
+    """The files for a load's packets: as a table in CSV, as pcapng captured at a point, and as qlog."""
 
     table: str | None = None
     pcap: str | None = None
     point: str | None = None
     snap_length: int | None = None
     """Bytes of each packet that the capture has at most."""
+    qlog: str | None = None
 
     @property
     def limit(self) -> int | None:
         """How many packets are kept for them; nothing is where there are none."""
-        return LIMIT if self.table or self.pcap else None
+        return LIMIT if self.table or self.pcap or self.qlog else None
 
     @contextmanager
     def opened(self) -> Iterator[Callable[[Outcome], list[str]]]:
@@ -44,7 +47,11 @@ class Files:
 
         A file that cannot be written is an error before anything else is done.
         """
-        with files.replacement(self.table, KIND) as write, files.replacement(self.pcap, PCAPNG) as write_pcap:
+        with (
+            files.replacement(self.table, KIND) as write,
+            files.replacement(self.pcap, PCAPNG) as write_pcap,
+            files.replacement(self.qlog, QLOG) as write_qlog,
+        ):
 
             def make(outcome: Outcome) -> list[str]:
                 lacks = []
@@ -56,6 +63,10 @@ class Files:
                     content, left_out = outcome.pcapng(self.point or POINTS[0], self.snap_length) or (b"", 0)
                     write_pcap(content)
                     lacks += _lacks(self.pcap, left_out)
+                if self.qlog:
+                    content, left_out = outcome.qlog() or (b"", 0)
+                    write_qlog(content)
+                    lacks += _lacks(self.qlog, left_out)
                 return lacks
 
             yield make

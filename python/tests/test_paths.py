@@ -98,6 +98,7 @@ WRITES = {
     "markdown": ["compare", "{page}", "--assert", "plt(h2) > 0", "--markdown", "{out}"],
     "packets": ["load", "{page}", "--packets", "{out}"],
     "pcap": ["load", "{page}", "--pcap", "{out}"],
+    "qlog": ["load", "{page}", "--qlog", "{out}"],
 }
 
 

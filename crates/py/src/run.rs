@@ -247,6 +247,14 @@ impl Outcome {
         Ok(Some((PyBytes::new(py, &file), capture.left_out)))
     }
 
+    /// The same packets as qlog, as both ends of each connection see them, and how many there were beyond those.
+    fn qlog<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, u64)> {
+        let capture = self.outcome.capture.as_ref()?;
+        let mut file = Vec::new();
+        py.detach(|| capture.write_qlog(&mut file)).expect("memory takes what is written");
+        Some((PyBytes::new(py, &file), capture.left_out))
+    }
+
     /// How TCP fared on the connection that brought most, as JSON, of a run of which packets were asked for; `None`
     /// for any other run, or if nothing came.
     fn timeline_json(&self, py: Python<'_>) -> Option<String> {

@@ -30,6 +30,7 @@ mod options;
 mod outcome;
 mod pcapng;
 mod plan;
+mod qlog;
 mod repetition;
 mod scenario;
 mod seen;

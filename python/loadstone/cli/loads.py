@@ -140,6 +140,12 @@ def page(
     "[default: all]",
 )
 @click.option(
+    "--qlog",
+    metavar="FILE",
+    type=paths.WRITTEN,
+    help="Write the load's packets to this file, for qvis: qlog, as both ends of each connection see them.",
+)
+@click.option(
     "--scenario",
     metavar="FILE",
     type=paths.READ,
@@ -159,6 +165,7 @@ def load(
     pcap: str | None,
     pcap_at: str | None,
     pcap_snaplen: int | None,
+    qlog: str | None,
     scenario: str | None,
     metric: str,
     exact: bool,
@@ -174,14 +181,14 @@ def load(
         raise click.UsageError("--pcap-snaplen is what --pcap keeps of a packet: give both.")
     replaying = {name: given.pop(name) for name in options.REPLAYING}
     if replaying["origins"]:
-        simulating = {"live": live, "packets": packets, "pcap": pcap, "scenario": scenario}
+        simulating = {"live": live, "packets": packets, "pcap": pcap, "qlog": qlog, "scenario": scenario}
         simulating |= {"threads": threads} | {name: given[name] for name in ("network", "before")}
         replays.refuse(page, simulating)
         made = replays.Order(runs, keep_secrets, as_json, waterfall, metric, exact)
         replays.load(str(page), made, replaying, given)
         return
     replays.refuse_alone(replaying)
-    captured = capture.Files(packets, pcap, pcap_at, pcap_snaplen)
+    captured = capture.Files(packets, pcap, pcap_at, pcap_snaplen, qlog)
     measured = None
     if scenario is not None:
         asked = {"exact": exact or None, "metric": None if metric == pages.ONLOAD else metric}
@@ -203,7 +210,7 @@ def load(
     elif machine_wide_beta:
         raise click.UsageError("--machine-wide-beta is about this machine's TCP: give it with --live.")
     if captured.limit and len(jobs) > 1:
-        option = "--packets" if packets else "--pcap"
+        option = "--packets" if packets else "--pcap" if pcap else "--qlog"
         raise click.UsageError(f"{option} is of one load, and these are {len(jobs)}: add --runs 1.")
     with captured.opened() as make_files, progress.bar("runs") as show:
         outcomes = execute(jobs, threads, lambda done: show(done, len(jobs)), packets=captured.limit)
