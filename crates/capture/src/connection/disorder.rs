@@ -59,7 +59,11 @@ impl Disorder {
                 false
             }
             RetransmissionCause::Timeout => again.start <= acked || self.recovery.is_none(),
-            RetransmissionCause::Fast => self.recovery.is_none(),
+            // After a timeout: what was sent again since is lost once more, and Linux takes the losses as found by
+            // acknowledgements from then on.
+            RetransmissionCause::Fast => {
+                self.recovery.is_none_or(|recovery| recovery.cause == RetransmissionCause::Timeout)
+            }
             RetransmissionCause::Syn | RetransmissionCause::WindowProbe => false,
         };
         if begins {

@@ -82,6 +82,44 @@ fn a_second_timeout_is_one_as_well() {
 }
 
 #[test]
+fn what_is_lost_again_after_a_timeout_is_found_by_acknowledgements_and_so_is_all_after_it() {
+    let mut packets = flight(6);
+    packets.extend([
+        down(520_000, ACK, 1_001, MSS, 1),
+        up(570_000, ACK, 1, 0, 2_001),
+        down(570_001, ACK, 2_001, MSS, 1),
+        down(570_002, ACK, 3_001, MSS, 1),
+        up(620_002, ACK, 1, 0, 2_001).sack(&[(3_001, 4_001)]),
+        // It came after what was sent after this, which is lost once more.
+        down(620_003, ACK, 2_001, MSS, 1),
+        up(670_003, ACK, 1, 0, 4_001),
+        down(670_004, ACK, 4_001, MSS, 1),
+        down(670_005, ACK, 5_001, MSS, 1),
+        up(720_005, ACK, 1, 0, 6_001),
+    ]);
+    // Linux counts the last two as TCPFastRetrans, without that loss as TCPSlowStartRetrans.
+    assert_eq!(causes(&packets), ["timeout", "timeout", "timeout", "fast", "fast", "fast"]);
+}
+
+#[test]
+fn a_kernel_waits_for_reordered_segments_longer_than_a_quarter_of_a_short_round_trip() {
+    // 20 ms away, and the kernel's timer of 5 ms and 2 ms more goes off by its ticks of 4 ms.
+    let mut packets = vec![up(0, SYN, 0, 0, 0), down(10, SYN | ACK, 0, 0, 1), up(20_000, ACK, 1, 0, 1)];
+    packets.extend((0..6).map(|n| down(30_000 + u64::from(n), ACK, 1 + n * MSS, MSS, 1)));
+    packets.extend([
+        up(50_000, ACK, 1, 0, 1_001),
+        up(50_005, ACK, 1, 0, 1_001).sack(&[(5_001, 6_001)]),
+        down(65_200, ACK, 1_001, MSS, 1),
+        up(85_200, ACK, 1, 0, 6_001),
+    ]);
+    assert_eq!(causes(&packets), ["fast"]);
+    // Without news of what is beyond a gap nothing of the kind goes off.
+    packets.truncate(10);
+    packets.extend([down(65_200, ACK, 5_001, MSS, 1), up(85_200, ACK, 1, 0, 6_001)]);
+    assert_eq!(causes(&packets), ["tail_loss_probe"]);
+}
+
+#[test]
 fn without_sack_three_duplicates_and_what_follows_are_fast() {
     let mut packets = flight(6);
     packets.extend([
