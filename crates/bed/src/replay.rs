@@ -3,11 +3,12 @@
 
 use loadstone_http::{Protocol, Scheme};
 use loadstone_live::{
-    Busiest, ClientTls, Clock, Destinations, Failure, Limits, Loaded, NOTSENT_LOWAT, PathNotes, PathRecord, Probes,
-    SocketRecord, Stop, Target, Tls, Trust, Unprobed, busiest, find, first_reachable, join, load, probe,
+    ClientTls, Clock, Destinations, Failure, Limits, Loaded, NOTSENT_LOWAT, PathNotes, PathRecord, Probes,
+    SocketRecord, Stop, Target, Tls, Trust, Unprobed, busiest_of_paths, find, first_reachable, join, load, probe,
 };
 use loadstone_load::page::Page;
 use loadstone_load::{ConnectionRecord, Placement, PlacementError, ServerAddress, critical_path};
+use loadstone_net::{BUSIEST_MOMENT, Busiest};
 use loadstone_scenario::{ConnectionOutcome, Outcome, Plan};
 use loadstone_units::{Seed, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +17,6 @@ use std::time::Duration;
 
 /// How long a connection may take until it can be used, a probe until it is answered.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The shortest moment whose rate is measured: at high rates by its length, since a program reads a little late, at low
-/// rates by what comes, since packets are coarse. It is no longer, so that a burst of a few windows shows the link's
-/// rate even where the page leaves the link idle most of the time.
-const MOMENT: (Duration, u64) = (Duration::from_millis(50), 64 * 1024);
 
 /// How servers are reached.
 #[derive(Clone, Debug)]
@@ -181,7 +177,7 @@ impl Replayer {
         }
         let connections = loaded.connections.clone();
         let paths: Vec<&PathRecord> = connections.iter().filter_map(|end| end.path.as_ref()).collect();
-        let busiest = busiest(paths.iter().copied(), MOMENT.0, MOMENT.1);
+        let busiest = busiest_of_paths(paths.iter().copied(), BUSIEST_MOMENT.0, BUSIEST_MOMENT.1);
         let is_late = loaded.end.is_none();
         let outcome = self.outcome(plan.page(), seed, loaded);
         let answers = answers(plan.page(), &outcome);

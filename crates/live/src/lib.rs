@@ -102,7 +102,7 @@ pub use load::{Destinations, Loaded, Target, load};
 pub use loadstone_net::tls::Tls;
 pub use name_client::NameServer;
 pub use opening::opening;
-pub use path::{Busiest, PathNotes, PathRecord, busiest};
+pub use path::{PathNotes, PathRecord, busiest_of_paths};
 pub use probe::{Probes, Unprobed, first_reachable, probe};
 pub use record::{Failure, SocketRecord};
 pub use relay::{Relayed, relay};

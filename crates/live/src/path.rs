@@ -3,7 +3,8 @@
 
 use crate::Error;
 use crate::socket::{TcpCounts, counts};
-use loadstone_units::{Rate, Time};
+use loadstone_net::{ArrivalGap, Busiest, ByteArrival};
+use loadstone_units::Time;
 use std::fs;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -32,32 +33,9 @@ pub struct PathRecord {
     /// How often bytes were missing until they were sent again, at least: so many segments were lost, or overtaken.
     pub holes: u64,
     arrivals: Vec<ByteArrival>,
-    gaps: Vec<Gap>,
+    gaps: Vec<ArrivalGap>,
     /// Something was missing when bytes were last read.
     is_in_hole: bool,
-}
-
-/// A time in which something was missing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Gap {
-    from: Time,
-    to: Time,
-}
-
-/// Bytes that have come.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct ByteArrival {
-    at: Time,
-    bytes: u64,
-}
-
-/// The busiest moment of connections together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Busiest {
-    /// How fast bytes came, without the heads of packets.
-    pub rate: Rate,
-    /// For how long.
-    pub span: Duration,
 }
 
 impl PathRecord {
@@ -89,7 +67,7 @@ impl PathRecord {
             // They have come since the last ones. As one arrival they would look faster than the link.
             Some(ByteArrival { at: from, .. }) => {
                 let (from, step) = (*from, at.nanos_since(*from) / PIECES);
-                self.gaps.push(Gap { from, to: at });
+                self.gaps.push(ArrivalGap { from, to: at });
                 for piece in 1..=PIECES {
                     let bytes = bytes * piece / PIECES - bytes * (piece - 1) / PIECES;
                     self.arrivals.push(ByteArrival { at: from + Duration::from_nanos(step * piece), bytes });
@@ -100,81 +78,18 @@ impl PathRecord {
     }
 }
 
-/// How fast bytes came over these connections together, in the fastest stretch that lasts `span` and brings `bytes`, at
-/// least, and in which nothing was missing. Where there is none: in the fastest one of ten times as long and as many, for
-/// which it does not matter when exactly something came behind a hole; else in one of an eighth, which is less exact; else
-/// over all of it. `None` if nothing came twice.
-///
-/// Bytes that came with the stretch's first moment do not count: they were on their way before it.
-pub fn busiest<'p>(paths: impl IntoIterator<Item = &'p PathRecord>, span: Duration, bytes: u64) -> Option<Busiest> {
+/// The busiest moment of these connections together, as [`loadstone_net::busiest`] has it.
+pub fn busiest_of_paths<'p>(
+    paths: impl IntoIterator<Item = &'p PathRecord>,
+    span: Duration,
+    bytes: u64,
+) -> Option<Busiest> {
     let (mut arrivals, mut gaps) = (Vec::new(), Vec::new());
     for path in paths {
         arrivals.extend_from_slice(&path.arrivals);
         gaps.extend_from_slice(&path.gaps);
     }
-    arrivals.sort_unstable();
-    gaps.sort_unstable();
-    let (first, last) = (arrivals.first()?, arrivals.last()?);
-    let all: u64 = arrivals.iter().map(|arrival| arrival.bytes).sum();
-    let whole = Stretch { bytes: all - first.bytes, nanos: last.at.nanos_since(first.at) };
-    let least = Stretch { bytes, nanos: span.as_nanos() as u64 };
-    let longer = Stretch { bytes: 10 * least.bytes, nanos: 10 * least.nanos };
-    let shorter = Stretch { bytes: least.bytes / 8, nanos: least.nanos / 8 };
-    let ways = [(least, &gaps[..]), (longer, &[]), (shorter, &gaps)];
-    let found = ways.into_iter().find_map(|(least, gaps)| fastest(&arrivals, least, gaps));
-    found.unwrap_or(whole).busiest()
-}
-
-/// The fastest of the shortest stretches that have at least so much of both, and in none of these gaps a part.
-fn fastest(arrivals: &[ByteArrival], least: Stretch, gaps: &[Gap]) -> Option<Stretch> {
-    let mut best: Option<Stretch> = None;
-    // `within` is of what came after `first`, up to `end`; no gap before `gap` is of interest any more.
-    let (mut end, mut within, mut gap) = (0, 0, 0);
-    for (at, first) in arrivals.iter().enumerate() {
-        if end <= at {
-            (end, within) = (at + 1, 0);
-        } else {
-            within -= first.bytes;
-        }
-        let stretch = loop {
-            let stretch = Stretch { bytes: within, nanos: arrivals[end - 1].at.nanos_since(first.at) };
-            if stretch.nanos >= least.nanos && stretch.bytes >= least.bytes {
-                break stretch;
-            }
-            let Some(next) = arrivals.get(end) else { return best };
-            (within, end) = (within + next.bytes, end + 1);
-        };
-        while gaps.get(gap).is_some_and(|gap| gap.to <= first.at) {
-            gap += 1;
-        }
-        // Of those that end later the earliest begins first, or nearly so: gaps of several connections may overlap.
-        let is_in_gap =
-            gaps[gap..].iter().take_while(|gap| gap.from < arrivals[end - 1].at).any(|gap| gap.to > first.at);
-        if !is_in_gap && best.is_none_or(|best| stretch.is_faster(best)) {
-            best = Some(stretch);
-        }
-    }
-    best
-}
-
-/// Bytes, and the time in which they came.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    bytes: u64,
-    nanos: u64,
-}
-
-impl Stretch {
-    fn is_faster(self, than: Stretch) -> bool {
-        u128::from(self.bytes) * u128::from(than.nanos) > u128::from(than.bytes) * u128::from(self.nanos)
-    }
-
-    /// `None` if it has no length.
-    fn busiest(self) -> Option<Busiest> {
-        let bits_per_second = self.bytes as f64 * 8e9 / self.nanos as f64;
-        let rate = Rate::from_bits_per_second(1).scaled(bits_per_second);
-        (self.nanos > 0).then_some(Busiest { rate, span: Duration::from_nanos(self.nanos) })
-    }
+    loadstone_net::busiest(arrivals, gaps, span, bytes)
 }
 
 /// Refuses a kernel that does not count what this is made of.
@@ -218,7 +133,7 @@ mod tests {
     }
 
     fn found(paths: &[PathRecord], span_ms: u64) -> Option<(u64, u64)> {
-        let busiest = busiest(paths, Duration::from_millis(span_ms), 3_000)?;
+        let busiest = busiest_of_paths(paths, Duration::from_millis(span_ms), 3_000)?;
         Some((busiest.rate.bits_per_second(), busiest.span.as_millis() as u64))
     }
 

@@ -26,6 +26,7 @@
 
 mod aqm;
 mod assembler;
+mod busiest;
 mod delay_line;
 mod device;
 mod fabric;
@@ -41,6 +42,7 @@ mod trace;
 
 pub use aqm::Aqm;
 pub use assembler::Assembler;
+pub use busiest::{ArrivalGap, BUSIEST_MOMENT, Busiest, ByteArrival, busiest};
 pub use device::{Device, Packet};
 pub use fabric::{Cycle, Fabric, LinkId, NamedLink, NodeId, Route, RouteEnds};
 pub use link::{Link, LinkCounts, NotAccepted};
