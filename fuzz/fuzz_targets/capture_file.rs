@@ -4,7 +4,7 @@
 
 use cap::Cap;
 use libfuzzer_sys::fuzz_target;
-use loadstone_capture::{Analyzer, AnalyzerLimits, KeyLog, PacketReader, decompressed};
+use loadstone_capture::{Analyzer, AnalyzerLimits, KeyLog, PacketReader, ToldPackets, decompressed};
 use std::alloc::System;
 
 #[global_allocator]
@@ -17,7 +17,8 @@ const HELD_PER_BYTE: usize = 200;
 
 fuzz_target!(|data: &[u8]| {
     let before = ALLOCATOR.allocated();
-    let mut analyzer = Analyzer::new(AnalyzerLimits { idle: 60, open: 1_000, periods: true, packets_of: Some(1) });
+    let packets = ToldPackets::All;
+    let mut analyzer = Analyzer::new(AnalyzerLimits { idle: 60, open: 1_000, periods: true, packets, heads: true });
     if let Ok(mut reader) = decompressed(data).map_err(drop).and_then(|file| PacketReader::new(file).map_err(drop)) {
         let mut keys = KeyLog::default();
         // What stands before a line that is none is known.

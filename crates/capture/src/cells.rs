@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// A value of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Cell {
+pub enum Cell<'a> {
     /// It is not known, or was not.
     Missing,
     /// True or false.
@@ -14,8 +14,8 @@ pub enum Cell {
     Integer(u64),
     /// A number.
     Number(f64),
-    /// A word out of a list.
-    Word(&'static str),
+    /// A text.
+    Text(&'a str),
     /// An address.
     Address(Ipv6Addr),
 }
@@ -43,7 +43,7 @@ pub struct TableColumn<R: ?Sized> {
     /// What it is.
     pub help: &'static str,
     /// Its value.
-    pub value: fn(&R) -> Cell,
+    pub value: fn(&R) -> Cell<'_>,
 }
 
 /// A column: its name, kind and help, and its value as a function of the row.
@@ -60,7 +60,7 @@ macro_rules! column {
 pub(crate) use column;
 
 /// A value of a row.
-pub(crate) fn cell_of<R: ?Sized, V: Into<Cell>>(row: &R, value: impl Fn(&R) -> V) -> Cell {
+pub(crate) fn cell_of<'r, R: ?Sized, V: Into<Cell<'r>>>(row: &'r R, value: impl Fn(&'r R) -> V) -> Cell<'r> {
     value(row).into()
 }
 
@@ -147,7 +147,7 @@ impl FilledColumn {
         std::mem::replace(self, FilledColumn::new(kind))
     }
 
-    fn push(&mut self, cell: Cell) {
+    fn push(&mut self, cell: Cell<'_>) {
         self.known.push(cell != Cell::Missing);
         match (&mut self.values, cell) {
             (CellValues::Booleans(values), cell) => values.push(cell == Cell::Boolean(true)),
@@ -157,7 +157,7 @@ impl FilledColumn {
             (CellValues::Numbers(values), _) => values.push(0.0),
             (CellValues::Texts { text, ends }, cell) => {
                 match cell {
-                    Cell::Word(word) => text.push_str(word),
+                    Cell::Text(value) => text.push_str(value),
                     Cell::Address(address) => match address.to_ipv4_mapped() {
                         Some(v4) => write!(text, "{v4}").expect("a text takes what is written"),
                         None => write!(text, "{address}").expect("a text takes what is written"),
@@ -170,56 +170,56 @@ impl FilledColumn {
     }
 }
 
-impl<T: Into<Cell>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Cell {
+impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
+    fn from(value: Option<T>) -> Cell<'a> {
         value.map_or(Cell::Missing, Into::into)
     }
 }
 
-impl From<bool> for Cell {
-    fn from(value: bool) -> Cell {
+impl From<bool> for Cell<'_> {
+    fn from(value: bool) -> Self {
         Cell::Boolean(value)
     }
 }
 
-impl From<u64> for Cell {
-    fn from(value: u64) -> Cell {
+impl From<u64> for Cell<'_> {
+    fn from(value: u64) -> Self {
         Cell::Integer(value)
     }
 }
 
-impl From<u32> for Cell {
-    fn from(value: u32) -> Cell {
+impl From<u32> for Cell<'_> {
+    fn from(value: u32) -> Self {
         Cell::Integer(value.into())
     }
 }
 
-impl From<u16> for Cell {
-    fn from(value: u16) -> Cell {
+impl From<u16> for Cell<'_> {
+    fn from(value: u16) -> Self {
         Cell::Integer(value.into())
     }
 }
 
-impl From<u8> for Cell {
-    fn from(value: u8) -> Cell {
+impl From<u8> for Cell<'_> {
+    fn from(value: u8) -> Self {
         Cell::Integer(value.into())
     }
 }
 
-impl From<f64> for Cell {
-    fn from(value: f64) -> Cell {
+impl From<f64> for Cell<'_> {
+    fn from(value: f64) -> Self {
         Cell::Number(value)
     }
 }
 
-impl From<&'static str> for Cell {
-    fn from(value: &'static str) -> Cell {
-        Cell::Word(value)
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(value: &'a str) -> Cell<'a> {
+        Cell::Text(value)
     }
 }
 
-impl From<Ipv6Addr> for Cell {
-    fn from(value: Ipv6Addr) -> Cell {
+impl From<Ipv6Addr> for Cell<'_> {
+    fn from(value: Ipv6Addr) -> Self {
         Cell::Address(value)
     }
 }

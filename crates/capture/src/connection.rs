@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod disorder;
+mod echoes;
 mod flights;
 mod half_connection;
 mod holes;

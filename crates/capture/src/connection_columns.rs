@@ -24,7 +24,7 @@ macro_rules! both {
     };
 }
 
-const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [
+const OF_CONNECTION: [TableColumn<TcpConnection>; 15] = [
     column!(
         "connection",
         Integer,
@@ -40,6 +40,7 @@ const OF_CONNECTION: [TableColumn<TcpConnection>; 14] = [
     column!("client_port", Integer, "The port there.", |c| c.client_end().1),
     column!("server", Text, "The address of the other end.", |c| c.server_end().0),
     column!("server_port", Integer, "The port there.", |c| c.server_end().1),
+    column!("server_name", Text, "The name that the client asked TLS for (SNI, RFC 6066).", |c| c.server_name()),
     column!("start_ms", Number, "When its first packet was captured, in ms since 1970 (UTC).", |c| ms(c.first_at)),
     column!("duration_ms", Number, "From its first packet to its last.", |c| ms(c.last_at - c.first_at)),
     column!("opened", Boolean, "Whether its SYN was captured, so that nothing before is missing.", |c| c

@@ -1,7 +1,9 @@
 //! Requests and responses on a connection, by what can be seen of them.
 
+mod client_hello;
 mod decryption;
 mod dialogue;
+mod heads;
 mod http1;
 mod in_order;
 mod key_log;
@@ -11,6 +13,7 @@ mod tls_records;
 mod turns;
 
 pub(crate) use dialogue::{Dialogue, SaidBytes};
+pub use heads::{ExchangeHeads, HeadFields};
 pub(crate) use in_order::{InOrder, OrderedData};
 pub use key_log::{KeyLog, KeyLogError};
 
@@ -44,7 +47,7 @@ impl ExchangeKind {
 }
 
 /// A request and its response. Times in ns since 1970.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SeenExchange {
     pub(crate) kind: ExchangeKind,
     /// Its place on the connection, from 1.
@@ -68,8 +71,12 @@ pub(crate) struct SeenExchange {
     pub(crate) overlaps: bool,
     /// Whether the server sends the response without a request.
     pub(crate) pushed: bool,
+    /// Whether it went through TLS.
+    pub(crate) encrypted: bool,
     /// Packets that the server sent again from the first byte of the response to its last.
     pub(crate) sent_again: u64,
+    /// Its heads, where these are asked for.
+    pub(crate) heads: Option<Box<ExchangeHeads>>,
 }
 
 impl SeenExchange {
@@ -89,7 +96,9 @@ impl SeenExchange {
             before_ended_at: None,
             overlaps: false,
             pushed: false,
+            encrypted: kind == ExchangeKind::Tls,
             sent_again: 0,
+            heads: None,
         }
     }
 

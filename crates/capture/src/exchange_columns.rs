@@ -1,18 +1,30 @@
 //! The columns of `exchanges.parquet`: a row for each request.
 
 use crate::cells::{TableColumn, column, ms};
-use crate::exchange::SeenExchange;
+use crate::exchange::{ExchangeHeads, SeenExchange};
 
 /// An exchange of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ExchangeRow {
     /// The connection's number.
     pub(crate) connection: u64,
     pub(crate) exchange: SeenExchange,
 }
 
+impl ExchangeRow {
+    /// Connection and place on it, as in the table.
+    pub fn place(&self) -> (u64, u64) {
+        (self.connection, self.exchange.number)
+    }
+
+    /// Its heads, where these are asked for and were captured.
+    pub fn heads(&self) -> Option<&ExchangeHeads> {
+        self.exchange.heads.as_deref()
+    }
+}
+
 /// The columns of the table of exchanges.
-pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 17] = [
+pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 18] = [
     column!("connection", Integer, "Its connection, as in the table of these.", |row| row.connection),
     column!("exchange", Integer, "Its place on the connection, from 1.", |row| row.exchange.number),
     column!(
@@ -21,6 +33,7 @@ pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 17] = [
         "By what it was found: http/1.1 by heads, h2 and spdy by frames (without a method by turns), tls by records, other by turns.",
         |row| row.exchange.kind.name()
     ),
+    column!("encrypted", Boolean, "Whether it went through TLS.", |row| row.exchange.encrypted),
     column!("method", Text, "The method, where heads are to be seen.", |row| row.exchange.method),
     column!("status", Integer, "The status, where heads are to be seen.", |row| row.exchange.status),
     column!("request_ms", Number, "When the request's first byte was captured, in ms since 1970 (UTC).", |row| ms(row

@@ -1,4 +1,4 @@
-//! The columns of `packets.parquet`: a row for each packet of one connection.
+//! The columns of `packets.parquet`: a row for each packet of one connection, or of all.
 
 use crate::cells::{TableColumn, column, ms};
 use crate::headers::TcpHeader;
@@ -23,10 +23,12 @@ pub struct PacketRow {
     pub(crate) in_flight_down: u64,
     /// In ns.
     pub(crate) round_trip: Option<u64>,
+    /// Since the acknowledgement that its timestamp answers, in ns.
+    pub(crate) echoed: Option<u64>,
 }
 
 /// The columns of the table of packets.
-pub static PACKET_COLUMNS: [TableColumn<PacketRow>; 13] = [
+pub static PACKET_COLUMNS: [TableColumn<PacketRow>; 14] = [
     column!("connection", Integer, "Its connection, as in the table of these.", |row| row.connection),
     column!("at_ms", Number, "When it was captured, in ms since 1970 (UTC).", |row| ms(row.at)),
     column!("way", Text, "up: from the client; down: from the server.", |row| if row.is_up { "up" } else { "down" }),
@@ -43,4 +45,10 @@ pub static PACKET_COLUMNS: [TableColumn<PacketRow>; 13] = [
         row.in_flight_down
     }),
     column!("rtt_ms", Number, "The round trip that its acknowledgement completes.", |row| row.round_trip.map(ms)),
+    column!(
+        "echo_ms",
+        Number,
+        "Since the acknowledgement without data whose timestamp it echoes (RFC 7323): at a receiver a round trip, and how long the sender paused.",
+        |row| row.echoed.map(ms)
+    ),
 ];

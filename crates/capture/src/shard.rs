@@ -3,7 +3,7 @@
 use crate::cells::FilledTable;
 use crate::connection::TcpConnection;
 use crate::connection_columns::CONNECTION_COLUMNS;
-use crate::exchange::KeyLog;
+use crate::exchange::{ExchangeHeads, KeyLog};
 use crate::exchange_columns::{EXCHANGE_COLUMNS, ExchangeRow};
 use crate::open_connections::OpenConnections;
 use crate::packet_columns::{PACKET_COLUMNS, PacketRow};
@@ -18,6 +18,8 @@ const SECOND: u64 = 1_000_000_000;
 const LOOKED_THROUGH: u64 = 16 * SECOND;
 /// A closed connection may still send something again for so long: twice the longest life of a segment on Linux.
 const CLOSED: u64 = 60 * SECOND;
+/// Bytes of heads that are kept of a part of all connections.
+const MOST_HEAD_BYTES: usize = 16 << 20;
 
 /// What an analysis tells, and what keeps it within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,13 +31,33 @@ pub struct AnalyzerLimits {
     pub open: usize,
     /// Whether the periods of connections are told.
     pub periods: bool,
-    /// The number of the connection whose packets are told, if any.
-    pub packets_of: Option<u64>,
+    /// The packets that are told.
+    pub packets: ToldPackets,
+    /// Whether exchanges have their heads ([`ExchangeRow::heads`]).
+    pub heads: bool,
+}
+
+/// Which packets have rows of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ToldPackets {
+    /// None.
+    #[default]
+    None,
+    /// Those of the connection of this number.
+    Of(u64),
+    /// All.
+    All,
+}
+
+impl ToldPackets {
+    fn include(self, connection: u64) -> bool {
+        self == ToldPackets::All || self == ToldPackets::Of(connection)
+    }
 }
 
 impl Default for AnalyzerLimits {
     fn default() -> Self {
-        AnalyzerLimits { idle: 900, open: 1_000_000, periods: false, packets_of: None }
+        AnalyzerLimits { idle: 900, open: 1_000_000, periods: false, packets: ToldPackets::None, heads: false }
     }
 }
 
@@ -59,6 +81,9 @@ struct Ended {
     exchanges: FilledTable<ExchangeRow>,
     periods: FilledTable<PeriodRow>,
     packets: FilledTable<PacketRow>,
+    /// Exchanges with their heads, and how many bytes more these may take.
+    with_heads: Vec<ExchangeRow>,
+    head_room: usize,
 }
 
 impl Shard {
@@ -76,6 +101,8 @@ impl Shard {
                 exchanges: FilledTable::new(&EXCHANGE_COLUMNS),
                 periods: FilledTable::new(&PERIOD_COLUMNS),
                 packets: FilledTable::new(&PACKET_COLUMNS),
+                with_heads: Vec::new(),
+                head_room: MOST_HEAD_BYTES,
             },
         }
     }
@@ -115,6 +142,11 @@ impl Shard {
         &mut self.ended.packets
     }
 
+    /// Takes out the exchanges that have heads, if these are asked for: the first ones, up to 16 MB of a part.
+    pub fn take_heads(&mut self) -> Vec<ExchangeRow> {
+        std::mem::take(&mut self.ended.with_heads)
+    }
+
     /// Looks at the segments of a batch.
     pub fn handle_batch(&mut self, batch: &SegmentBatch) {
         for segment in batch.iter() {
@@ -128,12 +160,18 @@ impl Shard {
         if at >= self.look_at {
             self.look_through(at);
         }
-        let (opened, periods) = (&mut self.opened, self.limits.periods);
+        let (opened, limits) = (&mut self.opened, self.limits);
         let mut open = || {
             *opened += 1;
             let mut connection = TcpConnection::new(segment);
-            if periods {
+            if limits.periods {
                 connection.tell_periods();
+            }
+            if limits.heads {
+                connection.tell_heads();
+            }
+            if limits.packets.include(connection.number) {
+                connection.tell_echoes();
             }
             connection
         };
@@ -143,7 +181,7 @@ impl Shard {
             let over = std::mem::replace(connection, open());
             self.ended.push(over, &mut self.resources);
         }
-        if self.limits.packets_of == Some(connection.number) {
+        if limits.packets.include(connection.number) {
             let before = connection.round_trip_sums();
             connection.handle_segment(segment, &mut self.resources);
             self.ended.packets.push(&connection.packet_row(segment, before));
@@ -194,7 +232,13 @@ impl Ended {
             self.periods.push(&PeriodRow { connection: number, period });
         }
         for exchange in std::mem::take(&mut connection.ended) {
-            self.exchanges.push(&ExchangeRow { connection: number, exchange });
+            let row = ExchangeRow { connection: number, exchange };
+            self.exchanges.push(&row);
+            let size = row.heads().map(ExchangeHeads::size);
+            if let Some(room) = size.and_then(|size| self.head_room.checked_sub(size)) {
+                self.head_room = room;
+                self.with_heads.push(row);
+            }
         }
         for (is_up, half) in connection.directions() {
             let isn = half.isn;

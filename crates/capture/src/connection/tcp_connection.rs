@@ -1,5 +1,6 @@
 //! A connection of TCP, as its packets in a capture show it.
 
+use crate::connection::echoes::Echoes;
 use crate::connection::half_connection::{HalfConnection, OtherEnd, unwrap};
 use crate::connection::periods::Periods;
 use crate::end_pair::{Between, EndPair};
@@ -64,6 +65,8 @@ pub struct TcpConnection {
     established_at: Option<SeenAt>,
     /// The periods of its life, if these are asked for.
     pub(crate) periods: Option<Box<Periods>>,
+    /// Acknowledgements whose echoes are awaited, if packets are told.
+    echoes: Option<Box<Echoes>>,
     /// What each of them said, in order.
     order: [InOrder; 2],
     dialogue: Dialogue,
@@ -96,6 +99,7 @@ impl TcpConnection {
             halves: Default::default(),
             established_at: None,
             periods: None,
+            echoes: None,
             order: Default::default(),
             dialogue: Dialogue::default(),
             ended: Vec::new(),
@@ -108,6 +112,16 @@ impl TcpConnection {
         for half in &mut self.halves {
             half.tally = Some(Box::default());
         }
+    }
+
+    /// Tells the heads of its exchanges; nothing was said on it yet.
+    pub(crate) fn tell_heads(&mut self) {
+        self.dialogue = Dialogue::new(true);
+    }
+
+    /// Tells from now on how long echoes of acknowledgements took.
+    pub(crate) fn tell_echoes(&mut self) {
+        self.echoes = Some(Box::default());
     }
 
     fn end_period(&mut self, at: u64) {
@@ -172,9 +186,10 @@ impl TcpConnection {
     }
 
     /// What a segment shows that has just been handled; `before` are the sums of round trips before it.
-    pub(crate) fn packet_row(&self, segment: &CapturedSegment<'_>, before: [f64; 2]) -> PacketRow {
+    pub(crate) fn packet_row(&mut self, segment: &CapturedSegment<'_>, before: [f64; 2]) -> PacketRow {
         let CapturedSegment { at, from_low, ref header, .. } = *segment;
         let place = usize::from(!from_low);
+        let echoed = self.echoes.as_mut().and_then(|echoes| echoes.handle_segment(at, place, header));
         let (sender, receiver) = (&self.halves[place], &self.halves[1 - place]);
         let round_trip = self.round_trip_sums()[1 - place] - before[1 - place];
         PacketRow {
@@ -189,6 +204,7 @@ impl TcpConnection {
             in_flight_up: self.client().in_flight(),
             in_flight_down: self.server().in_flight(),
             round_trip: (round_trip > 0.0).then_some(round_trip as u64),
+            echoed,
         }
     }
 
@@ -238,6 +254,11 @@ impl TcpConnection {
     /// The other end.
     pub(crate) fn server_end(&self) -> (Ipv6Addr, u16) {
         if self.client_is_low { self.ends.high() } else { self.ends.low() }
+    }
+
+    /// The name of the server that the client asked TLS for.
+    pub(crate) fn server_name(&self) -> Option<&str> {
+        self.dialogue.server_name()
     }
 
     /// What the client sent.

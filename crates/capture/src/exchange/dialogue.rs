@@ -1,5 +1,6 @@
 //! What the two ends of a connection say to one another.
 
+use super::client_hello::{Hello, HelloReader};
 use super::decryption::Decryption;
 use super::http1::{Http1, method_of};
 use super::key_log::KeyLog;
@@ -31,6 +32,12 @@ pub(crate) struct SaidBytes<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Dialogue {
     speech: Option<Speech>,
+    /// Exchanges have their heads.
+    tells_heads: bool,
+    /// The hello of TLS, while it comes.
+    hello: Option<Box<HelloReader>>,
+    /// The name of the server, if TLS was asked for it.
+    server_name: Option<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -70,22 +77,34 @@ impl Decrypted {
         if !content.is_empty() {
             let within = SaidBytes { captured: &content, len: content.len() as u64, ..*piece };
             // TLS within TLS is not decrypted: a file with secrets could nest it as deep as it likes.
-            self.within.handle(is_up, &within, &KeyLog::default(), ended);
+            self.act_within(ended, |dialogue, ended| dialogue.handle(is_up, &within, &KeyLog::default(), ended));
         }
         true
+    }
+
+    /// What ends by something that is said within went through TLS.
+    fn act_within<T>(
+        &mut self,
+        ended: &mut Vec<SeenExchange>,
+        act: impl FnOnce(&mut Dialogue, &mut Vec<SeenExchange>) -> T,
+    ) -> T {
+        let before = ended.len();
+        let acted = act(&mut self.within, ended);
+        ended[before..].iter_mut().for_each(|exchange| exchange.encrypted = true);
+        acted
     }
 }
 
 impl Speech {
-    fn of(is_up: bool, captured: &[u8], keys: &KeyLog) -> Speech {
+    fn of(is_up: bool, captured: &[u8], keys: &KeyLog, tells_heads: bool) -> Speech {
         if (is_up && captured.starts_with(PREFACE)) || (!is_up && is_settings(captured)) {
-            Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::H2, Protocol::H2)))
+            Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::H2, Protocol::H2, tells_heads)))
         } else if let Some(version) = spdy_version(captured) {
-            Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::Spdy, version)))
+            Speech::Streams(Box::new(StreamExchanges::new(ExchangeKind::Spdy, version, tells_heads)))
         } else if is_up && method_of(captured).is_some() {
-            Speech::Http1(Box::default())
+            Speech::Http1(Box::new(Http1::new(tells_heads)))
         } else if let Some(decryption) = Decryption::of(captured, keys).filter(|_| is_up) {
-            Speech::Decrypted(Box::new(Decrypted { decryption, within: Dialogue::default() }))
+            Speech::Decrypted(Box::new(Decrypted { decryption, within: Dialogue::new(tells_heads) }))
         } else if TlsRecords::is_header(captured) {
             Speech::Tls(Box::default())
         } else {
@@ -110,12 +129,25 @@ fn spdy_version(bytes: &[u8]) -> Option<Protocol> {
 }
 
 impl Dialogue {
+    /// One of which nothing was said yet.
+    pub(crate) fn new(tells_heads: bool) -> Dialogue {
+        Dialogue { tells_heads, ..Dialogue::default() }
+    }
+
     /// The client or the server sent something: exchanges that have ended by that are added to `ended`.
     pub(crate) fn handle(&mut self, is_up: bool, piece: &SaidBytes<'_>, keys: &KeyLog, ended: &mut Vec<SeenExchange>) {
-        let speech = self.speech.get_or_insert_with(|| Speech::of(is_up, piece.captured, keys));
+        if self.speech.is_none() {
+            let speech = Speech::of(is_up, piece.captured, keys, self.tells_heads);
+            self.hello = (is_up && matches!(speech, Speech::Tls(_) | Speech::Decrypted(_))).then(Box::default);
+            self.speech = Some(speech);
+        }
+        if is_up {
+            self.note_hello(piece);
+        }
+        let Some(speech) = &mut self.speech else { return };
         if let Speech::Decrypted(decrypted) = speech {
             if !decrypted.handle(is_up, piece, ended) {
-                let turns = decrypted.within.give_up(piece.sent_again, ended);
+                let turns = decrypted.act_within(ended, |dialogue, ended| dialogue.give_up(piece.sent_again, ended));
                 self.speech = Some(Speech::Tls(Box::new(Encrypted::after(turns))));
             }
         } else if is_up {
@@ -123,6 +155,19 @@ impl Dialogue {
         } else {
             self.handle_down(piece, ended);
         }
+    }
+
+    fn note_hello(&mut self, piece: &SaidBytes<'_>) {
+        let Some(reader) = &mut self.hello else { return };
+        let is_cut = piece.skipped > 0 || (piece.captured.len() as u64) < piece.len;
+        if let Hello::Read(name) = reader.handle(piece.captured, is_cut) {
+            (self.hello, self.server_name) = (None, name);
+        }
+    }
+
+    /// The name of the server that TLS was asked for.
+    pub(crate) fn server_name(&self) -> Option<&str> {
+        self.server_name.as_deref()
     }
 
     fn handle_up(&mut self, piece: &SaidBytes<'_>, ended: &mut Vec<SeenExchange>) {
@@ -188,7 +233,9 @@ impl Dialogue {
         match &mut self.speech {
             Some(Speech::Http1(http1)) => http1.close(sent_again, ended),
             Some(Speech::Streams(streams)) => streams.close(sent_again, ended),
-            Some(Speech::Decrypted(decrypted)) => decrypted.within.close(sent_again, ended),
+            Some(Speech::Decrypted(decrypted)) => {
+                decrypted.act_within(ended, |dialogue, ended| dialogue.close(sent_again, ended));
+            }
             Some(Speech::Tls(encrypted)) => ended.extend(last(&mut encrypted.turns, sent_again)),
             Some(Speech::Turns(_, turns)) => ended.extend(last(turns, sent_again)),
             None => {}

@@ -1,5 +1,6 @@
 //! Exchanges of HTTP/1.1 (RFC 9112) by their heads, as far as these were captured.
 
+use super::heads::{self, ExchangeHeads, HeadFields};
 use super::turns::Turns;
 use super::{ExchangeKind, SeenExchange};
 use std::collections::VecDeque;
@@ -38,6 +39,8 @@ struct SeenHead {
     body: Option<u64>,
     /// Bytes of the head.
     len: usize,
+    /// What it says, if that is asked for.
+    fields: Option<HeadFields>,
 }
 
 /// The requests and responses of a connection.
@@ -48,6 +51,7 @@ pub(crate) struct Http1 {
     open: VecDeque<SeenExchange>,
     count: u64,
     last_ended_at: Option<u64>,
+    tells_heads: bool,
 }
 
 /// The method that bytes begin with, if they may be the beginning of a request.
@@ -77,6 +81,11 @@ fn may_be_response(bytes: &[u8]) -> bool {
 }
 
 impl Http1 {
+    /// A connection on which nothing was said yet; whether exchanges have their heads.
+    pub(crate) fn new(tells_heads: bool) -> Http1 {
+        Http1 { tells_heads, ..Http1::default() }
+    }
+
     /// The client sent bytes, of which the first ones were captured, after others that were not.
     pub(crate) fn handle_up(&mut self, at: u64, captured: &[u8], len: u64, skipped: u64) {
         self.up.skip(skipped, method_of(captured).is_some());
@@ -88,7 +97,7 @@ impl Http1 {
                 self.up = MessagePart::default();
             }
             let is_first = matches!(&self.up, MessagePart::Head(head) if head.is_empty());
-            let (taken, head) = self.up.take(captured, len, may_be_request);
+            let (taken, head) = self.up.take(captured, len, may_be_request, self.tells_heads);
             if is_first && (head.is_some() || matches!(&self.up, MessagePart::Head(_))) {
                 self.count += 1;
                 let overlaps = !self.open.is_empty();
@@ -97,7 +106,13 @@ impl Http1 {
             }
             if let Some(request) = self.open.back_mut() {
                 request.extend_request(at, taken);
-                request.method = head.and_then(|head| head.method).or(request.method);
+                if let Some(head) = head {
+                    request.method = head.method.or(request.method);
+                    request.heads = head.fields.map(|fields| {
+                        let request_head_bytes = head.len as u64;
+                        Box::new(ExchangeHeads { request: fields, request_head_bytes, ..ExchangeHeads::default() })
+                    });
+                }
             }
             captured = captured.get(taken as usize..).unwrap_or_default();
             len -= taken;
@@ -126,7 +141,7 @@ impl Http1 {
                 }
                 self.down = MessagePart::default();
             }
-            let (taken, head) = self.down.take(captured, len, may_be_response);
+            let (taken, head) = self.down.take(captured, len, may_be_response, self.tells_heads);
             self.note_response(at, taken, head, sent_again);
             if matches!(&self.down, MessagePart::Head(head) if head.is_empty()) {
                 self.end_first(sent_again, ended);
@@ -148,6 +163,9 @@ impl Http1 {
                 return;
             }
             first.status = head.status;
+            if let Some((heads, fields)) = first.heads.as_mut().zip(head.fields) {
+                (heads.response, heads.response_head_bytes) = (fields, head.len as u64);
+            }
             let has_no_body = first.method == Some("HEAD") || matches!(head.status, Some(204 | 304));
             first.body_bytes = if has_no_body { Some(0) } else { head.body };
             self.down = match first.body_bytes {
@@ -199,7 +217,13 @@ impl MessagePart {
 
     /// Takes bytes: how many belong to the same message, and its head if that is complete now. A head that was cut by the
     /// snap length is complete as it is.
-    fn take(&mut self, captured: &[u8], len: u64, may_be: impl Fn(&[u8]) -> bool) -> (u64, Option<SeenHead>) {
+    fn take(
+        &mut self,
+        captured: &[u8],
+        len: u64,
+        may_be: impl Fn(&[u8]) -> bool,
+        tells_fields: bool,
+    ) -> (u64, Option<SeenHead>) {
         match self {
             MessagePart::Unknown => (len, None),
             MessagePart::Body(remaining) => {
@@ -217,7 +241,7 @@ impl MessagePart {
                     *self = MessagePart::Unknown;
                     return (len, None);
                 }
-                let Some(head) = SeenHead::read(begun) else {
+                let Some(head) = SeenHead::read(begun, tells_fields) else {
                     let is_cut = (captured.len() as u64) < len || begun.len() >= LONGEST_HEAD;
                     let has_begun = method_of(begun).is_some() || is_response(begun);
                     let head = (is_cut && has_begun).then(|| SeenHead::cut(begun));
@@ -240,20 +264,25 @@ impl MessagePart {
 
 impl SeenHead {
     /// Reads a head; nothing if it is not complete.
-    fn read(bytes: &[u8]) -> Option<SeenHead> {
+    fn read(bytes: &[u8], tells_fields: bool) -> Option<SeenHead> {
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         if is_response(bytes) {
             let mut response = httparse::Response::new(&mut fields);
             let httparse::Status::Complete(len) = response.parse(bytes).ok()? else { return None };
             let body = body_of(response.headers);
-            Some(SeenHead { method: None, status: response.code, body, len })
+            let status = response.code.map(|code| code.to_string()).unwrap_or_default();
+            let fields = tells_fields.then(|| heads::of_http1(&[(":status", &status)], response.headers));
+            Some(SeenHead { method: None, status: response.code, body, len, fields })
         } else {
             let mut request = httparse::Request::new(&mut fields);
             let httparse::Status::Complete(len) = request.parse(bytes).ok()? else { return None };
             // A request without a length has no body (RFC 9112, section 6.3), unless it comes in chunks.
             let is_chunked = has(request.headers, "transfer-encoding");
             let body = if is_chunked { None } else { Some(body_of(request.headers).unwrap_or(0)) };
-            Some(SeenHead { method: method_of(bytes), status: None, body, len })
+            let first_line = [(":method", request.method), (":path", request.path)];
+            let first_line = first_line.map(|(name, value)| (name, value.unwrap_or_default()));
+            let fields = tells_fields.then(|| heads::of_http1(&first_line, request.headers));
+            Some(SeenHead { method: method_of(bytes), status: None, body, len, fields })
         }
     }
 
@@ -261,7 +290,7 @@ impl SeenHead {
     fn cut(bytes: &[u8]) -> SeenHead {
         let status = bytes.get(9..12).filter(|_| is_response(bytes));
         let status = status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-        SeenHead { method: method_of(bytes), status, body: None, len: bytes.len() }
+        SeenHead { method: method_of(bytes), status, body: None, len: bytes.len(), fields: None }
     }
 }
 

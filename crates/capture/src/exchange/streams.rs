@@ -1,5 +1,6 @@
 //! Exchanges of SPDY and HTTP/2 by their frames, each on its stream.
 
+use super::heads::{self, ExchangeHeads};
 use super::http1::method_named;
 use super::turns::Turns;
 use super::{ExchangeKind, SaidBytes, SeenExchange};
@@ -46,6 +47,7 @@ pub(crate) struct StreamExchanges {
     last_asked: u32,
     count: u64,
     last_ended_at: Option<u64>,
+    tells_heads: bool,
 }
 
 impl FrameReader {
@@ -73,7 +75,8 @@ impl FrameReader {
 }
 
 impl StreamExchanges {
-    pub(crate) fn new(kind: ExchangeKind, protocol: Protocol) -> StreamExchanges {
+    /// A connection on which nothing was said yet; whether exchanges have their heads.
+    pub(crate) fn new(kind: ExchangeKind, protocol: Protocol, tells_heads: bool) -> StreamExchanges {
         StreamExchanges {
             kind,
             up: FrameReader::new(protocol),
@@ -82,6 +85,7 @@ impl StreamExchanges {
             last_asked: 0,
             count: 0,
             last_ended_at: None,
+            tells_heads,
         }
     }
 
@@ -141,7 +145,11 @@ impl StreamExchanges {
             return;
         }
         let method = frame.line.header(":method").or_else(|| frame.line.header("method"));
+        let request = self.tells_heads.then(|| heads::of_frame(&frame.line));
         let exchange = SeenExchange {
+            heads: request.map(|request| {
+                Box::new(ExchangeHeads { request, request_head_bytes: frame.bytes, ..ExchangeHeads::default() })
+            }),
             method: method.and_then(method_named),
             overlaps: !self.open.is_empty(),
             before_ended_at: self.last_ended_at.filter(|_| self.open.is_empty()),
@@ -168,6 +176,9 @@ impl StreamExchanges {
             return;
         }
         exchange.status = exchange.status.or(status);
+        if let Some(heads) = exchange.heads.as_mut().filter(|heads| status.is_some() && heads.response.is_empty()) {
+            (heads.response, heads.response_head_bytes) = (heads::of_frame(line), bytes);
+        }
         if exchange.response_at.is_none() {
             exchange.extend_response(began_at, 0, piece.sent_again);
         }

@@ -4,6 +4,7 @@ mod bad_files;
 mod connections;
 mod exchanges;
 mod formats;
+mod heads;
 mod packets;
 mod periods;
 mod quic;

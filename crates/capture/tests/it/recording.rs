@@ -2,6 +2,7 @@
 
 use loadstone_capture::{
     Analyzer, AnalyzerLimits, CellValues, FilledColumn, FilledTable, KeyLog, PacketReader, ReadError, Shard,
+    ToldPackets,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -177,7 +178,7 @@ pub(crate) struct Seen(BTreeMap<&'static str, FilledColumn>);
 
 impl Seen {
     /// The rows of all shards: those of a shard stay together.
-    fn of<R: 'static>(analyzer: &mut Analyzer, table: impl Fn(&mut Shard) -> &mut FilledTable<R>) -> Seen {
+    pub(crate) fn of<R: 'static>(analyzer: &mut Analyzer, table: impl Fn(&mut Shard) -> &mut FilledTable<R>) -> Seen {
         let mut seen = Seen(BTreeMap::new());
         for shard in analyzer.parts().1 {
             for (name, column) in table(shard).take() {
@@ -267,7 +268,8 @@ pub(crate) fn read_within(file: &[u8], limits: AnalyzerLimits) -> (Seen, Seen, R
     (connections, Seen::of(&mut analyzer, Shard::retransmissions), result)
 }
 
-fn feed(file: &[u8], analyzer: &mut Analyzer) -> Result<(), ReadError> {
+/// Looks at all packets of a file.
+pub(crate) fn feed(file: &[u8], analyzer: &mut Analyzer) -> Result<(), ReadError> {
     let mut reader = PacketReader::new(file)?;
     while reader.next_packet(|packet| analyzer.handle_packet(&packet))?.is_some() {}
     Ok(())
@@ -323,7 +325,7 @@ pub(crate) fn periods(packets: &[Told]) -> Seen {
 
 /// The packets of the connection of that number.
 pub(crate) fn packets_of(number: u64, packets: &[Told]) -> Seen {
-    let mut analyzer = Analyzer::new(AnalyzerLimits { packets_of: Some(number), ..AnalyzerLimits::default() });
+    let mut analyzer = Analyzer::new(AnalyzerLimits { packets: ToldPackets::Of(number), ..AnalyzerLimits::default() });
     feed(&pcap(packets), &mut analyzer).unwrap();
     analyzer.finish();
     Seen::of(&mut analyzer, Shard::packets)

@@ -1,5 +1,6 @@
 //! Exchanges of SPDY and HTTP/2, as they are found by the frames of real sessions.
 
+use crate::heads::{pairs, with_heads};
 use crate::recording::{Seen, Told, exchanges, in_packets};
 use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Fields, Multiplexing, Priority, Protocol, Push, RequestHead, RequestId,
@@ -264,5 +265,23 @@ proptest! {
         let seen = exchanges(&packets);
         let told = |name| (0..seen.rows()).map(|row| seen.integer(name, row)).sum::<u64>();
         prop_assert!(told("request_bytes") + told("response_bytes") <= data);
+    }
+}
+
+#[test]
+fn heads_have_the_names_of_http_2_in_every_protocol() {
+    for protocol in MANY {
+        let mut talk = Talk::new(protocol);
+        talk.ask(60_000, &["/a"]);
+        talk.answer(0, 404, 10);
+        talk.down(120_000, usize::MAX);
+        let rows = with_heads(&talk.packets(1_000));
+        let heads = rows[0].heads().unwrap();
+        let (asked, answered) = (pairs(&heads.request), pairs(&heads.response));
+        for field in [(":method", "GET"), (":path", "/a"), (":authority", "a.test"), ("accept", "a")] {
+            assert!(asked.contains(&field), "{protocol}: {asked:?}");
+        }
+        assert!(answered.iter().any(|(name, value)| *name == ":status" && value.starts_with("404")), "{answered:?}");
+        assert!(heads.request_head_bytes > 0 && heads.response_head_bytes > 0);
     }
 }
