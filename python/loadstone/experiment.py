@@ -1,6 +1,7 @@
 """Experiments: scenarios made from what a user chose, and their runs over all cores."""
 
 import json
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -242,6 +243,30 @@ def execute_live(
             stopper.stop()
             pool.shutdown(wait=False, cancel_futures=True)
     return outcomes
+
+
+@dataclass(frozen=True)
+class UsualLoad:
+    """What the loads of a scenario have in common; `None` where none was completed."""
+
+    plt_ms: float | None
+    """The median."""
+    range_ms: tuple[float, float] | None
+    """The fastest and the slowest."""
+    sent_again: float
+    """Packets that were sent again, on average."""
+
+
+def usual_load(page: Page, chosen: Chosen, threads: int | None = None) -> UsualLoad:
+    """Simulate the loads of a page under the chosen options, as many as chance makes necessary."""
+    made = cell(page, chosen)
+    outcomes = execute(made.jobs(made.runs(None), made.seed), threads)
+    completed = [outcome for outcome in outcomes if outcome.completed]
+    if not completed:
+        return UsualLoad(None, None, 0.0)
+    times = [outcome.plt_ms for outcome in completed]
+    sent_again = statistics.mean(outcome.retransmissions for outcome in completed)
+    return UsualLoad(statistics.median(times), (min(times), max(times)), sent_again)
 
 
 def execute(

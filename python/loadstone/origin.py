@@ -233,28 +233,15 @@ def _simulate(page: Page, chosen: Chosen, load: RealLoad) -> Simulated | None:
         name: value for name, value in {**chosen, "variant.tls": _tls(load)}.items() if value is not None
     }
     try:
-        plt_ms, sent_again = _median(page, {**fields, "network": network})
+        simulated = experiment.usual_load(page, {**fields, "network": network})
         # What a full queue drops the simulator drops by itself: at random is lost what was lost besides.
-        loss = load.random_loss_pct(sent_again)
+        loss = load.random_loss_pct(simulated.sent_again)
         if loss >= LEAST_LOSS_PCT:
             network = f"{network},loss={loss:.1f}%"
-            plt_ms, _ = _median(page, {**fields, "network": network})
+            simulated = experiment.usual_load(page, {**fields, "network": network})
     except InputError as error:
         return Simulated(network, None, str(error))
-    return Simulated(network, plt_ms)
-
-
-def _median(page: Page, fields: Chosen) -> tuple[float | None, float]:
-    """Simulate a page: its median load time, and how many segments were sent again on average."""
-    cell = experiment.cell(page, fields)
-    outcomes = experiment.execute(cell.jobs(cell.runs(None), cell.seed), None)
-    completed = [outcome for outcome in outcomes if outcome.completed]
-    if not completed:
-        return None, 0.0
-    return (
-        statistics.median(outcome.plt_ms for outcome in completed),
-        statistics.mean(outcome.retransmissions for outcome in completed),
-    )
+    return Simulated(network, simulated.plt_ms)
 
 
 def _tls(load: RealLoad) -> str | None:

@@ -67,7 +67,7 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Stopper, live_access, run_live};
     #[pymodule_export]
-    use super::packets::{PacketTables, packet_columns_json};
+    use super::packets::{PacketTables, busiest_moment, packet_columns_json};
     #[pymodule_export]
     use super::page::{Page, domain_of, unzstd};
     #[cfg(target_os = "linux")]

@@ -4,8 +4,10 @@ use crate::error::Failure;
 use loadstone_capture::{
     Analyzer, AnalyzerLimits, CONNECTION_COLUMNS, CellKind, CellValues, EXCHANGE_COLUMNS, FilledColumn, Intake, KeyLog,
     PACKET_COLUMNS, PERIOD_COLUMNS, PacketReader, QUIC_COLUMNS, RETRANSMISSION_COLUMNS, ReadError, SegmentBatch, Shard,
-    TableColumn, decompressed,
+    TableColumn, ToldPackets, decompressed,
 };
+use loadstone_net::{BUSIEST_MOMENT, ByteArrival, busiest};
+use loadstone_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
@@ -51,15 +53,18 @@ impl Read for Counted {
 #[pymethods]
 impl PacketTables {
     #[new]
-    #[pyo3(signature = (idle_s, most_open, threads = None, periods = false, packets_of = None))]
+    #[pyo3(signature = (idle_s, most_open, threads = None, periods = false, packets_of = None, page = false))]
     fn new(
         idle_s: u64,
         most_open: usize,
         threads: Option<usize>,
         periods: bool,
         packets_of: Option<u64>,
+        page: bool,
     ) -> PyResult<PacketTables> {
-        let analyzer = Analyzer::new(AnalyzerLimits { idle: idle_s, open: most_open, periods, packets_of });
+        let packets = if page { ToldPackets::All } else { packets_of.map_or(ToldPackets::None, ToldPackets::Of) };
+        let limits = AnalyzerLimits { idle: idle_s, open: most_open, periods, packets, heads: page };
+        let analyzer = Analyzer::new(limits);
         let threads = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map_err(Failure::from)?;
         Ok(PacketTables {
             analyzer,
@@ -164,6 +169,23 @@ impl PacketTables {
         Ok(self.analyzer.parts().1.iter_mut().map(in_buffers).collect())
     }
 
+    /// What a page is made of beside the tables: the heads of exchanges, as JSON.
+    fn take_heads_json(&mut self) -> String {
+        let rows = self.analyzer.parts().1.iter_mut().flat_map(Shard::take_heads);
+        let heads = rows.filter_map(|row| {
+            let ((connection, exchange), heads) = (row.place(), row.heads()?);
+            Some(json!({
+                "connection": connection,
+                "exchange": exchange,
+                "request": heads.request,
+                "response": heads.response,
+                "request_head_bytes": heads.request_head_bytes,
+                "response_head_bytes": heads.response_head_bytes,
+            }))
+        });
+        Value::from_iter(heads).to_string()
+    }
+
     /// What was in the files until now, as JSON.
     fn totals_json(&self) -> String {
         let totals = self.analyzer.totals();
@@ -253,6 +275,15 @@ const RETRANSMISSIONS: &str = "retransmissions";
 const PERIODS: &str = "periods";
 const PACKETS: &str = "packets";
 const QUIC: &str = "quic";
+
+/// The rate of a link at least and for how many ms it was that, by the busiest moment: what came when, in ns, and how many
+/// bytes; `None` if nothing came twice.
+#[pyfunction]
+pub(crate) fn busiest_moment(py: Python<'_>, at_ns: Vec<u64>, bytes: Vec<u64>) -> Option<(u64, f64)> {
+    let arrivals = at_ns.into_iter().zip(bytes).map(|(at, bytes)| ByteArrival { at: Time::from_nanos(at), bytes });
+    let found = py.detach(|| busiest(arrivals.collect(), Vec::new(), BUSIEST_MOMENT.0, BUSIEST_MOMENT.1))?;
+    Some((found.rate.bits_per_second(), found.span.as_secs_f64() * 1e3))
+}
 
 /// The tables of captures as JSON: by table, name, kind and help of each column.
 #[pyfunction]

@@ -6,7 +6,7 @@
     retransmissions.parquet   a row for each segment that was sent again
     quic.parquet              a row for each connection of QUIC
     periods.parquet           a row for each direction of a connection and each period of its life, if asked
-    packets.parquet           a row for each packet of one connection, if asked
+    packets.parquet           a row for each packet of one connection, if asked; of all, for a page
 
 Captures are read as a stream: what is open takes memory, not what has been read.
 """
@@ -71,10 +71,12 @@ def read(
     periods: bool = False,
     packets_of: int | None = None,
     keys: Sequence[str] = (),
+    heads: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Read captures, in this order, into tables in a folder; give what was in them.
 
-    `packets_of` is the number of a connection whose packets are told as well.
+    `packets_of` is the number of a connection whose packets are told as well. With `heads`, which takes the
+    heads of exchanges, the packets of all are: heads have secrets in them, and are not written.
 
     A file that is damaged or cut is read up to there; `unread` says so. Ctrl-C ends the reading: what was
     read until then is in the tables, and the interrupt goes on. `keys` are files with secrets of TLS.
@@ -84,14 +86,16 @@ def read(
             that number.
     """
     if socket_dumps.are(paths):
-        if periods or keys or packets_of is not None:
+        if periods or keys or packets_of is not None or heads is not None:
             raise InputError(f"{paths[0]}: there are no packets in what `ss` prints: ask for its table alone")
         return _read_sockets(paths, folder)
     _check(paths)
-    tables = PacketTables(idle_s, MOST_OPEN, threads, periods, packets_of)
+    is_page = heads is not None
+    tables = PacketTables(idle_s, MOST_OPEN, threads, periods, packets_of, is_page)
     for path in keys:
         _add_keys(tables, path)
-    asked = [name for name, is_asked in ((PERIODS, periods), (PACKETS, packets_of is not None)) if is_asked]
+    on_demand = ((PERIODS, periods), (PACKETS, is_page or packets_of is not None))
+    asked = [name for name, is_asked in on_demand if is_asked]
     with _Writers(folder, (*TABLES, *asked)) as writers:
         interrupted, unread = None, []
         try:
@@ -102,6 +106,8 @@ def read(
         while more:
             more = tables.finish(_ROWS)
             writers.write(tables)
+        if heads is not None:
+            heads += json.loads(tables.take_heads_json())
         document = {"files": list(paths), **json.loads(tables.totals_json()), "unread": unread}
         document["interrupted"] = interrupted is not None
         if packets_of is not None and interrupted is None and not writers.rows[PACKETS]:

@@ -22,6 +22,7 @@ from loadstone.names import shown_words
         "capture ring*.pcapng.gz -o traffic",
         "capture - -o traffic < traffic.pcap",
         "capture traffic.pcap -o traffic --connection 1204",
+        "capture client.pcap --keys keys --page -o shop",
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=paths.READ)
@@ -60,6 +61,35 @@ from loadstone.names import shown_words
     type=click.IntRange(1, 2**63 - 1),
     help="Tell the packets of this connection as well, by its number in the table: for its pictures.",
 )
+@click.option(
+    "--page",
+    "is_page",
+    is_flag=True,
+    help="Make a page with its network of a client's capture, in the folder: captured.page.json, and "
+    "scenario.json for load --scenario.",
+)
+@click.option(
+    "--client",
+    "clients",
+    metavar="ADDRESS",
+    multiple=True,
+    help="Whose page, by the client's address, where the capture has several clients; may be given several "
+    "times.",
+)
+@click.option(
+    "--page-number",
+    metavar="N",
+    type=click.IntRange(1, 100_000),
+    help="Which page load of the client, where the capture has several.  [default: the first]",
+)
+@click.option(
+    "--har",
+    metavar="FILE",
+    type=paths.PAGE,
+    help="Take the page from this HAR of the same load, where no request can be read: then the capture gives "
+    "the network alone.",
+)
+@options.KEEP_SECRETS
 @options.THREADS
 @options.JSON
 def capture(
@@ -69,6 +99,11 @@ def capture(
     periods: bool,
     keys: tuple[str, ...],
     connection: int | None,
+    is_page: bool,
+    clients: tuple[str, ...],
+    page_number: int | None,
+    har: str | None,
+    keep_secrets: bool,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -78,15 +113,34 @@ def capture(
 
     Round trips, bytes, what was sent again and why; docs/captures.md has the columns of the tables.
     """
-    from loadstone.captures import overview, tables
+    from loadstone.captures import captured_page, captured_page_output, overview, tables
 
+    of_page = {
+        "client": clients or None,
+        "page-number": page_number,
+        "har": har,
+        "keep-secrets": keep_secrets or None,
+    }
+    for name, value in of_page.items():
+        if value is not None and not is_page:
+            raise click.UsageError(f"--{name} is about the page that --page makes: give both.")
+    if is_page and connection is not None:
+        raise click.UsageError("--page looks at the packets of all connections: leave out --connection.")
     temporary: Any = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
+    heads: list[dict[str, Any]] | None = [] if is_page else None
     with temporary as target, progress.bar("bytes") as show:
-        asked: dict[str, Any] = {"periods": periods, "packets_of": connection, "keys": keys}
+        asked: dict[str, Any] = {"periods": periods, "packets_of": connection, "keys": keys, "heads": heads}
         read = tables.read(files, target, show, idle_s=idle_s, threads=threads, **asked)
         summed = overview.overview(target)
+        if heads is not None:
+            wanted = captured_page.Asked(clients, page_number, har, keep_secrets)
+            made = captured_page.captured_page(target, heads, wanted, threads)
+            made.write(folder)
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")
+    if heads is not None:
+        emit({**read, "page": made.document()} if as_json else captured_page_output.in_words(made, folder))
+        return
     emit({**read, **summed} if as_json else overview.in_words(read, summed))
 
 

@@ -241,7 +241,7 @@ fn hidden(own: Arrival, before: &[Arrival], round_trip: f64) -> f64 {
 
 /// Which connection with many streams it came on, if it did. Several hosts may be at one address.
 fn shared_connection(fetched: &HarFetch<'_>) -> Option<String> {
-    let is_shared = spoken::protocol(fetched) == Some(RecordedProtocol::H2);
+    let is_shared = matches!(spoken::protocol(fetched), Some(RecordedProtocol::H2 | RecordedProtocol::Spdy));
     let connection = fetched.entry.connection.key().filter(|_| is_shared)?;
     let address = fetched.entry.server_address.filled().map_or_else(|| host(fetched), str::to_owned);
     Some(format!("{address} {connection}"))
