@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from loadstone import _native, experiment, files, pages, variants
+from loadstone import _native, experiment, har_servers, pages, variants
 from loadstone.captures import captured_har, tables
 from loadstone.captures.client_capture import ClientCapture
 from loadstone.captures.inferred_network import InferredNetwork
+from loadstone.captures.tables_folder import CAPTURE
 from loadstone.experiment import Cell, UsualLoad
 from loadstone.files import InputError
 from loadstone.origin import LEAST_LOSS_PCT
@@ -47,6 +47,8 @@ class CapturedPage:
     """The load on the inferred network; its page has the hosts where they are."""
     simulated: UsualLoad
     """The simulated loads."""
+    hosts: dict[str, list[str]]
+    """The addresses at which each host was, as far as that is known."""
     har_is_of_it: bool
     """Whether a HAR beside the capture names servers of it: both are of one load."""
 
@@ -76,6 +78,7 @@ class CapturedPage:
             "down_is_full": network.down_is_full,
             "up_bps": network.up_bps,
             "round_trips_ms": dict(network.round_trips_ms),
+            "hosts": self.hosts,
             "packets_down": network.segments,
             "lost_down_pct": network.lost_pct,
             "sent_again_up_pct": up_pct,
@@ -91,7 +94,13 @@ class CapturedPage:
         """Write page and scenario into a folder, if there is one."""
         if folder is None:
             return
-        for name, made in ((PAGE, self.page.json), (SCENARIO, self.cell.scenario.to_json())):
+        described = tables.document(folder) | {"page": self.document()}
+        written = (
+            (PAGE, self.page.json),
+            (SCENARIO, self.cell.scenario.to_json()),
+            (CAPTURE, json.dumps(described)),
+        )
+        for name, made in written:
             path = Path(folder, name)
             try:
                 path.write_text(json.dumps(json.loads(made), indent=1) + "\n")
@@ -114,7 +123,7 @@ def captured_page(
         # In a folder of tables are the packets of one connection, if any: they are drawn.
         Path(folder, f"{tables.PACKETS}.parquet").unlink(missing_ok=True)
     page = beside or _page(capture, keep_secrets=asked.keep_secrets)
-    of_har = {} if asked.har is None else _servers(asked.har)
+    of_har = {} if asked.har is None else har_servers.addresses_of(pages.path_of(asked.har))
     hosts = _hosts_of_requests(capture) if beside is None else {**of_har, **_asked_for(capture)}
     network = InferredNetwork.of(capture)
     har_is_of_it = any(not addresses.isdisjoint(network.round_trips_ms) for addresses in of_har.values())
@@ -135,7 +144,8 @@ def captured_page(
     else:
         loss = 0.0
     text, cell = fields["network"], experiment.cell(page, fields)
-    return CapturedPage(page, capture, network, text, loss, cell, simulated, har_is_of_it)
+    known = {host: sorted(addresses) for host, addresses in sorted(hosts.items())}
+    return CapturedPage(page, capture, network, text, loss, cell, simulated, known, har_is_of_it)
 
 
 def _page(capture: ClientCapture, *, keep_secrets: bool) -> Page:
@@ -153,22 +163,6 @@ def _hosts_of_requests(capture: ClientCapture) -> dict[str, set[str]]:
     hosts: dict[str, set[str]] = {}
     for request in capture.requests:
         hosts.setdefault(captured_har.authority(request), set()).add(request.connection["server"])
-    return hosts
-
-
-def _servers(har: str) -> dict[str, set[str]]:
-    """Give the addresses of the servers at which each host of a HAR was, as far as it says that."""
-    try:
-        log = json.loads(files.read(pages.path_of(har)))["log"]
-        entries = [entry for entry in log["entries"] if isinstance(entry, dict)]
-    except (ValueError, KeyError, TypeError):
-        return {}
-    hosts: dict[str, set[str]] = {}
-    for entry in entries:
-        request, address = entry.get("request"), entry.get("serverIPAddress")
-        if isinstance(request, dict) and isinstance(address, str) and isinstance(request.get("url"), str):
-            host = urlsplit(request["url"]).netloc.rpartition("@")[2]
-            hosts.setdefault(host, set()).add(address.strip("[]"))
     return hosts
 
 

@@ -94,9 +94,7 @@ class ClientCapture:
             InputError: if it was not captured at a client, if there are several and none was named, or if no
                 request can be read.
         """
-        connections = _table(folder, tables.CONNECTIONS).sort("connection")
-        connections = _of_client(connections, named)
-        _check_side(connections)
+        connections = client_connections(folder, named, "--page")
         clients = tuple(connections["client"].unique(maintain_order=True).to_list())
         requests = _requests(folder, heads, connections)
         spoken = {request.connection["connection"] for request in requests}
@@ -119,11 +117,22 @@ def _table(folder: str, name: str) -> pl.DataFrame:
     return pl.read_parquet(Path(folder) / f"{name}.parquet")
 
 
-def _of_client(connections: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:
+def client_connections(folder: str, named: Sequence[str], option: str) -> pl.DataFrame:
+    """Give a client's connections in a folder of tables, in the order of the capture, for an option's sake.
+
+    Raises:
+        InputError: if it was not captured at a client, or if there are several and none was named.
+    """
+    connections = _of_client(_table(folder, tables.CONNECTIONS).sort("connection"), named, option)
+    _check_side(connections, option)
+    return connections
+
+
+def _of_client(connections: pl.DataFrame, named: Sequence[str], option: str) -> pl.DataFrame:
     """Give the connections of the client that is meant: of the only one, if none is named."""
     with_data = connections.filter(pl.col("bytes_down") > 0)
     if with_data.is_empty():
-        raise InputError("--page: no server sent anything in this capture: capture a page load")
+        raise InputError(f"{option}: no server sent anything in this capture: capture a page load")
     amounts = with_data.group_by("client").agg(pl.len().alias("connections"), pl.col("bytes_down").sum())
     amounts = amounts.sort("bytes_down", "client", descending=[True, False])
     said = ", ".join(
@@ -136,7 +145,10 @@ def _of_client(connections: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:
     addresses = list(named) or amounts["client"].to_list()
     if not named and not _are_one(addresses):
         many = text.count(len(addresses), "client")
-        raise InputError(f"--page: the capture has {many}: name one by --client, for instance of {said}")
+        remedy = (
+            "name one by --client, for instance of" if option == "--page" else "give captures of one, not of"
+        )
+        raise InputError(f"{option}: the capture has {many}: {remedy} {said}")
     return connections.filter(pl.col("client").is_in(addresses))
 
 
@@ -150,7 +162,7 @@ def _are_one(addresses: Iterable[str]) -> bool:
     return len(versions) == len(set(versions))
 
 
-def _check_side(connections: pl.DataFrame) -> None:
+def _check_side(connections: pl.DataFrame, option: str) -> None:
     """Refuse what was not captured at the client."""
     sides = connections["captured_at"].drop_nulls().value_counts(sort=True)
     if sides.is_empty() or sides["captured_at"][0] == "client":
@@ -159,7 +171,7 @@ def _check_side(connections: pl.DataFrame) -> None:
     where = "at the server" if side == "server" else "between client and server"
     known = int(sides["count"].sum())
     raise InputError(
-        f"--page: captured {where}, as {count} of {text.count(known, 'handshake')} show: what reached the "
+        f"{option}: captured {where}, as {count} of {text.count(known, 'handshake')} show: what reached the "
         "client, and when, is not in it: capture at the client"
     )
 
@@ -228,7 +240,8 @@ def _is_redirect(request: CapturedRequest) -> bool:
 
 def _packets(folder: str, connections: pl.DataFrame, requests: Sequence[CapturedRequest]) -> pl.DataFrame:
     """Give the packets of connections while a page was loaded; all, where no request says when."""
-    packets = _table(folder, tables.PACKETS)
+    # A capture may have more packets than there is memory for.
+    packets = pl.scan_parquet(Path(folder) / f"{tables.PACKETS}.parquet")
     packets = packets.filter(pl.col("connection").is_in(connections["connection"].to_list()))
     if requests:
         first = min(each.sent_ms for each in requests)
@@ -236,4 +249,4 @@ def _packets(folder: str, connections: pl.DataFrame, requests: Sequence[Captured
         begin = min(first - _MARGIN_MS, opened if isinstance(opened, float) else first)
         end = max(each.ended_ms for each in requests) + _MARGIN_MS
         packets = packets.filter(pl.col("at_ms").is_between(begin, end))
-    return packets.sort("at_ms", maintain_order=True)
+    return packets.collect().sort("at_ms", maintain_order=True)

@@ -25,10 +25,9 @@ import pyarrow.parquet as pq
 from loadstone import files
 from loadstone._native import LoadstoneError, PacketTables, packet_columns_json
 from loadstone.captures import socket_dumps
+from loadstone.captures.tables_folder import CAPTURE
 from loadstone.files import STANDARD, InputError
 
-CAPTURE = "capture.json"
-"""By this file a folder is known as one of captures."""
 CONNECTIONS, EXCHANGES, RETRANSMISSIONS = "connections", "exchanges", "retransmissions"
 QUIC = "quic"
 TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS, QUIC)

@@ -4,7 +4,6 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import click
@@ -188,15 +187,6 @@ def generate(cdn: str | None, folder: str, users: int, seed: int, threads: int |
     with progress.bar("users") as show:
         made = edge_capture.write(model, folder, users, seed, show, threads=threads)
     emit({**made, "folder": folder} if as_json else edge_capture.in_words(made, folder))
-
-
-_DESCRIPTION = "capture.json"
-"""By this file a folder is known as one of captures; as in `captures.tables`, which needs heavy packages."""
-
-
-def is_of_captures(folder: str) -> bool:
-    """Say whether a folder has the tables of captures."""
-    return Path(folder, _DESCRIPTION).is_file()
 
 
 def analyze(

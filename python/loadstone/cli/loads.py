@@ -27,6 +27,7 @@ _PAGES = click.argument("page_names", metavar="PAGE...", nargs=-1, required=True
         "page synthetic:A",
         "page shop.har --depths --network slow-4g",
         "page --survey shop.har news.har",
+        "page --survey traffic/ --cdns cdns.csv --busiest-by bytes",
     ),
 )
 @_PAGES
@@ -38,6 +39,17 @@ _PAGES = click.argument("page_names", metavar="PAGE...", nargs=-1, required=True
     help="Show of every object how deep it is embedded, how much waits for it, and how much later it may "
     "come; and the critical path of one load.",
 )
+@click.option(
+    "--cdns",
+    metavar="FILE",
+    type=paths.READ,
+    help="With --survey: which domains and networks are of which CDN (CSV).  [default: an example]",
+)
+@click.option(
+    "--busiest-by",
+    type=click.Choice(["requests", "bytes"]),
+    help="With --survey: what makes servers the busiest.  [default: requests]",
+)
 @options.NETWORK_OF_DEPTHS
 @options.PROTOCOL_AS_RECORDED
 @options.KEEP_SECRETS
@@ -48,23 +60,27 @@ def page(
     as_json: bool,
     is_survey: bool,
     is_depths: bool,
+    cdns: str | None,
+    busiest_by: str | None,
     **given: Any,
 ) -> None:
     """Show what PAGE is: objects, bytes, hosts, depth, kinds.
 
-    With --survey any number of pages: requests, bytes, load times, the shares of the busiest servers and
-    their round trips, as far as a HAR has recorded them. With --depths one page, for its author: the page is
-    loaded once, exactly.
+    With --survey any number of pages, also folders that `capture -o` made: requests, bytes, load times, the
+    shares of the busiest servers, their round trips and CDNs, as far as these were recorded. With --depths
+    one page, for its author: the page is loaded once, exactly.
     """
     from loadstone import depths, depths_output, pages, survey, verb_output
     from loadstone.recorded import Recording
 
     if not is_depths and (unused := [f"--{name}" for name, value in given.items() if value is not None]):
         raise click.UsageError(f"{' and '.join(unused)}: only --depths loads the page: add it.")
+    if not is_survey and (cdns or busiest_by):
+        raise click.UsageError(f"{'--cdns' if cdns else '--busiest-by'} is about surveys: add --survey.")
     if is_survey and is_depths:
         raise click.UsageError("--survey is about several pages, --depths about one: give either.")
     if is_survey:
-        surveyed = survey.survey(page_names)
+        surveyed = survey.survey(page_names, cdns, busiest_by or survey.BY[0])
         emit(survey.document(surveyed) if as_json else survey.in_words(surveyed))
         return
     if len(page_names) > 1:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone import options, paths
+from loadstone.captures.tables_folder import is_of_captures
 from loadstone.cli import captures
 from loadstone.cli.console import Verb, emit, examples, say
 from loadstone.names import shown_words
@@ -199,7 +200,7 @@ def analyze(
     Gain is the baseline's median page load time over the challenger's: above 1 is faster. Of tables that
     `loadstone capture` made: how round trips, sizes and losses are spread, and over which clients.
     """
-    if captures.is_of_captures(store):
+    if is_of_captures(store):
         of_sweeps: dict[str, object] = {"--compare": compare, "--baseline": baseline, "--where": where}
         of_sweeps |= {"--depth": depth, "--tree": True if tree else None}
         if wrong := next((name for name, value in of_sweeps.items() if value is not None), None):
