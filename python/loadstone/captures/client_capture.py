@@ -101,7 +101,7 @@ class ClientCapture:
         silent = connections.filter((pl.col("bytes_down") > 0) & ~pl.col("connection").is_in(spoken))
         if readable and not requests:
             raise InputError(_why_unread(connections))
-        pages = _pages(requests)
+        pages = page_loads(requests)
         if page is not None and not 1 <= page <= max(len(pages), 1):
             raise InputError(f"--page-number {page}: the capture has {text.count(len(pages), 'page load')}")
         chosen = pages[(page or 1) - 1] if pages else []
@@ -143,7 +143,7 @@ def _of_client(connections: pl.DataFrame, named: Sequence[str], option: str) -> 
         if connections.filter(pl.col("client") == address).is_empty():
             raise InputError(f"--client {address}: the capture has no connection of it: take one of {said}")
     addresses = list(named) or amounts["client"].to_list()
-    if not named and not _are_one(addresses):
+    if not named and not are_one(addresses):
         many = text.count(len(addresses), "client")
         remedy = (
             "name one by --client, for instance of" if option == "--page" else "give captures of one, not of"
@@ -152,7 +152,7 @@ def _of_client(connections: pl.DataFrame, named: Sequence[str], option: str) -> 
     return connections.filter(pl.col("client").is_in(addresses))
 
 
-def _are_one(addresses: Iterable[str]) -> bool:
+def are_one(addresses: Iterable[str]) -> bool:
     """Say whether addresses may be those of one machine: one of IPv4, and of IPv6 those of one network."""
     networks = {
         ipaddress.ip_network((address, _OWN_PREFIX if ":" in address else 32), strict=False)
@@ -216,7 +216,7 @@ def _requests(
     )
 
 
-def _pages(requests: Sequence[CapturedRequest]) -> list[list[CapturedRequest]]:
+def page_loads(requests: Sequence[CapturedRequest]) -> list[list[CapturedRequest]]:
     """Cut requests into page loads: where the browser says that it navigates, else where it was silent."""
     says = any(request.navigates for request in requests)
     pages: list[list[CapturedRequest]] = []

@@ -4,14 +4,16 @@ Each figure says how sure it is. A capture sees what came through the link and w
 """
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
 from loadstone._native import busiest_moment
+from loadstone.captures import queue_waits
 from loadstone.captures.client_capture import ClientCapture
-from loadstone.captures.missing_segments import LostSegment, lost_segments
+from loadstone.captures.missing_segments import lost_segments
+from loadstone.captures.queue_waits import FULL_PACKET, FullQueue
 from loadstone.files import InputError
 
 USUAL_QUEUE_MS = 100.0
@@ -23,13 +25,6 @@ _ROOM = 2.0
 _BARE_HEAD = {4: 40, 6: 60}
 """Bytes of the headers of IP and TCP without options."""
 _TIMESTAMPS = 12
-_FULL_PACKET = 1500
-_STANDING = 3
-"""What waits for longer than so many full packets take came right behind another one."""
-_BUSY_SHARE = 0.5
-"""A link from which nothing comes for more than this share of a wait is not what was waited for."""
-_LEAST_STANDING = 10
-"""As many packets that waited tell a rate."""
 _LEAST_DELAY_MS = 1.0
 """What takes less longer than a handshake says nothing of the rate up: clocks and machines are coarser."""
 _LEAST_SEGMENT = 300
@@ -38,13 +33,6 @@ _HANDSHAKE_PACKET = 60
 _AGREE = 0.2
 """Figures that differ by less than this share agree; so many have to."""
 _LEAST_AGREEING = 3
-_FULL_WITHIN = 1.5
-_FULL_SHARE = 0.1
-"""What waited as long as the longest, but for so many packets or this share, found the queue full."""
-_SIGNIFICANT = 3.0
-"""More losses there than chance makes it, by so many standard deviations, are those of a full queue."""
-_LONGEST = 0.99
-"""The quantile that is taken for the longest wait."""
 
 
 @dataclass(frozen=True)
@@ -93,25 +81,24 @@ class InferredNetwork:
                 "of what the client sent: begin it before the page is loaded"
             )
         nearest = _of_connections(capture.connections, distances)
-        waits = _waits(down, nearest)
+        waits = queue_waits.waits(down, nearest)
         lost = lost_segments(down, nearest)
-        standing = _rate_of_waiting(down, came, waits, moment[0])
+        standing = queue_waits.rate_of_waiting(down, came, waits, moment[0])
         down_bps = max(moment[0], standing or 0)
-        packet_ms = 8e3 * _FULL_PACKET / down_bps
-        longest = _longest(waits.values())
+        packet_ms = 8e3 * FULL_PACKET / down_bps
+        longest = queue_waits.longest(waits.values())
         full = FullQueue.of(waits, lost, longest, packet_ms)
         connections = capture.connections
         losses = sum(each.segments for each in lost)
         return cls(
             down_bps=down_bps,
             down_is_full=standing is not None and standing >= (1 - _AGREE) * down_bps,
-            up_bps=_rate_up(capture.packets, nearest, heads, down_bps),
+            up_bps=rate_up(capture.packets, nearest, heads, down_bps),
             round_trips_ms=distances,
             segments=int(_segments(down.filter(pl.col("bytes") > 0)).sum()) + losses,
             lost=losses,
             segments_up=int(connections["data_packets_up"].sum()) + connections.height,
-            again_up=int((connections["retransmitted_packets_up"] - connections["spurious_up"]).sum())
-            + int(connections["syn_retransmissions_up"].sum()),
+            again_up=again_up(connections),
             waited_ms=longest,
             queue_is_full=full.is_full,
             lost_at_random=full.at_random,
@@ -163,7 +150,7 @@ def _heads(connections: pl.DataFrame) -> dict[int, int]:
 
 def _segments(rows: pl.DataFrame) -> pl.Series:
     """Give how many packets each row was on the link: machines put several together to capture them."""
-    full = _FULL_PACKET - _BARE_HEAD[4]
+    full = FULL_PACKET - _BARE_HEAD[4]
     return ((rows["bytes"] + full - 1) // full).clip(lower_bound=1)
 
 
@@ -187,96 +174,13 @@ def _of_connections(connections: pl.DataFrame, distances: Mapping[str, float]) -
     return {number: distances[server] for number, server in rows if server in distances}
 
 
-def _waits(down: pl.DataFrame, nearest: Mapping[int, float]) -> dict[int, float]:
-    """Give by place of a packet how long it waited: by how much its echo took longer than a round trip.
-
-    What a sender sends after a pause says nothing: it may have had nothing to send before. While a packet
-    waits others come: if none came for most of that time, it waited for something else than the link.
-    """
-    waits: dict[int, float] = {}
-    before: dict[int, float] = {}
-    after_pause: dict[int, float] = {}
-    last = float("-inf")
-    rows = down.select("connection", "at_ms", "bytes", "echo_ms").iter_rows()
-    for place, (connection, at, size, echo) in enumerate(rows):
-        gap, last = at - last, at
-        if size == 0 or (least := nearest.get(connection)) is None:
-            continue
-        pause = at - before.get(connection, float("-inf"))
-        before[connection] = at
-        if echo is None:
-            continue
-        # Packets that answer one acknowledgement are one burst.
-        answered = at - echo
-        if pause > least / 2:
-            after_pause[connection] = answered
-        if abs(after_pause.get(connection, float("-inf")) - answered) > 1e-3:
-            waited = echo - least
-            waits[place] = waited if gap <= _BUSY_SHARE * waited else 0.0
-    return waits
+def again_up(connections: pl.DataFrame) -> int:
+    """Give how many packets a client sent again that had not arrived, SYNs among them."""
+    needed = connections["retransmitted_packets_up"] - connections["spurious_up"]
+    return int((needed + connections["syn_retransmissions_up"]).sum())
 
 
-def _rate_of_waiting(
-    down: pl.DataFrame, came: pl.Series, waits: Mapping[int, float], busiest_bps: int
-) -> int | None:
-    """Give the rate at which those packets came that had waited: each right behind another one."""
-    least_ms = 8e3 * _STANDING * _FULL_PACKET / busiest_bps + _LEAST_DELAY_MS
-    gaps, sizes = down["at_ms"].diff().to_list(), came.to_list()
-    waited = [place for place, ms in waits.items() if ms >= least_ms and place > 0]
-    took = sum(gaps[place] for place in waited)
-    if len(waited) < _LEAST_STANDING or took <= 0:
-        return None
-    sent: int = sum(sizes[place] for place in waited)
-    return int(8e3 * sent / took)
-
-
-def _longest(waits: Iterable[float]) -> float | None:
-    ordered = sorted(waits)
-    return ordered[min(len(ordered) - 1, int(_LONGEST * len(ordered)))] if ordered else None
-
-
-@dataclass(frozen=True)
-class FullQueue:
-    """Whether a queue was full when something was lost."""
-
-    is_full: bool
-    at_random: float | None
-    """What was lost otherwise, in packets; `None` where it is not known how long packets waited."""
-
-    @classmethod
-    def of(
-        cls, waits: Mapping[int, float], lost: Sequence[LostSegment], longest: float | None, packet_ms: float
-    ) -> "FullQueue":
-        """Tell it by how long the packets next to losses waited.
-
-        Chance loses what waited long as often as anything else; a full queue only what comes when it is full.
-        """
-        if longest is None:
-            return cls(is_full=False, at_random=None)
-        losses = sum(each.segments for each in lost)
-        long = longest - max(_FULL_WITHIN * packet_ms, _FULL_SHARE * longest)
-        share = sum(ms >= long for ms in waits.values()) / len(waits)
-        waited_long, judged = 0, 0
-        for each in lost:
-            next_to = [waits[place] for place in each.next_to if place in waits]
-            is_long = any(ms >= long for ms in next_to)
-            waited_long += each.segments if is_long else 0
-            judged += each.segments if is_long or len(next_to) == len(each.next_to) else 0
-        by_chance = share * judged
-        excess = waited_long - by_chance
-        is_full = (
-            waited_long >= _LEAST_AGREEING
-            and longest >= _STANDING * packet_ms
-            and excess >= _SIGNIFICANT * (by_chance * (1 - share)) ** 0.5
-        )
-        if not is_full:
-            return cls(is_full=False, at_random=float(losses))
-        # What chance lost while the queue was long looks as if the queue had dropped it.
-        rest = (judged - waited_long) / (1 - share) if share < 1 else 0.0
-        return cls(is_full=True, at_random=losses * min(1.0, rest / judged))
-
-
-def _rate_up(
+def rate_up(
     packets: pl.DataFrame, nearest: Mapping[int, float], heads: Mapping[int, int], down_bps: int
 ) -> int | None:
     """Give the rate up, by how much longer data took to be acknowledged than a handshake, if several agree.
