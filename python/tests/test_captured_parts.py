@@ -187,3 +187,30 @@ def test_the_rate_up_is_what_the_quickest_acknowledgements_agree_on() -> None:
 def test_what_had_arrived_was_not_lost_on_the_way_up() -> None:
     columns = {"retransmitted_packets_up": [5, 1], "spurious_up": [2, 0], "syn_retransmissions_up": [0, 1]}
     assert inferred_network.again_up(pl.DataFrame(columns)) == 5
+
+
+def network(lost_at_random: float | None) -> inferred_network.InferredNetwork:
+    return inferred_network.InferredNetwork(
+        down_bps=10_000_000,
+        down_is_full=True,
+        up_bps=1_000_000,
+        round_trips_ms={"192.0.2.1": 50.0, "192.0.2.2": 70.0},
+        segments=900,
+        lost=18,
+        segments_up=100,
+        again_up=2,
+        waited_ms=80.0,
+        queue_is_full=False,
+        lost_at_random=lost_at_random,
+    )
+
+
+def test_without_timestamps_chance_lost_what_the_simulators_queue_does_not_drop() -> None:
+    assert network(None).random_loss_pct(8.0) == pytest.approx(1.2)
+    assert network(None).random_loss_pct(30.0) == 0
+    assert network(9.0).random_loss_pct(8.0) == pytest.approx(1.0)
+
+
+def test_a_network_is_written_without_what_handshakes_took_on_the_link() -> None:
+    # 60 bytes take 0.048 ms down and 0.48 ms up; a queue that was never full has twice what was seen.
+    assert network(None).in_words(50.0, 1.26) == "10.000/1.000mbit,49.47ms,loss=1.3%,queue=160ms"

@@ -290,23 +290,27 @@ fn thinks(har: &Har) -> Vec<f64> {
 
 #[test]
 fn what_waits_for_others_of_its_connection_is_not_thinking() {
-    let har = log(&[
+    let entries = [
         // A round trip of 20 ms, and 30 ms of thinking.
-        &over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
+        over_h2("", 1000, 0, 70, "VeryHigh", r#""connect": 20, "send": 0, "wait": 50"#),
         // Comes from 125 to 165.
-        &over_h2("1", 50_000, 100, 55, "Low", &wait(25)),
+        over_h2("1", 50_000, 100, 55, "Low", &wait(25)),
         // Comes from 171 to 181. The third flight since 100 comes at 160: 59 of its 70 ms are the way, and 5 the former's.
-        &over_h2("2", 20_000, 101, 70, "Low", &wait(70)),
+        over_h2("2", 20_000, 101, 70, "Low", &wait(70)),
         // Comes at 182, right behind: the usual thinking of the host, 30 ms, as far as that may be.
-        &over_h2("3", 1000, 102, 80, "Low", &wait(80)),
+        over_h2("3", 1000, 102, 80, "Low", &wait(80)),
         // More urgent than what came from 320 to 355, but that may have been written before it was ready.
-        &over_h2("4", 50_000, 290, 55, "Low", &wait(30)),
-        &over_h2("5", 1000, 300, 60, "High", &wait(60)),
+        over_h2("4", 50_000, 290, 55, "Low", &wait(30)),
+        over_h2("5", 1000, 300, 60, "High", &wait(60)),
         // Right behind what is too short to have kept it waiting.
-        &over_h2("6", 1000, 400, 60, "Low", &wait(60)),
-        &over_h2("7", 1000, 401, 61, "Low", &wait(61)),
-    ]);
-    assert_eq!(thinks(&har), [30.0, 5.0, 6.0, 7.0, 10.0, 30.0, 40.0, 39.0]);
+        over_h2("6", 1000, 400, 60, "Low", &wait(60)),
+        over_h2("7", 1000, 401, 61, "Low", &wait(61)),
+    ];
+    for protocol in ["h2", "SPDY/3.1"] {
+        let spoken = entries.clone().map(|entry| entry.replace("\"h2\"", &format!("\"{protocol}\"")));
+        let thought = thinks(&log(&spoken.each_ref().map(String::as_str)));
+        assert_eq!(thought, [30.0, 5.0, 6.0, 7.0, 10.0, 30.0, 40.0, 39.0], "{protocol}");
+    }
 }
 
 #[test]
