@@ -24,6 +24,7 @@ fn record(kind: u8, len: u16) -> Vec<u8> {
 
 #[test]
 fn requests_and_responses_of_http_are_found_by_their_heads() {
+    assert!(!exchanges(&told(&[(false, 60_000, get("/"))])).boolean("encrypted", 0));
     let seen = exchanges(&told(&[
         (false, 60_000, get("/")),
         (true, 70_000, response("Content-Length: 1500\r\n", 1_000)),

@@ -109,3 +109,16 @@ fn a_server_is_known_by_the_name_that_tls_was_asked_for() {
     let (connections, ..) = read(&pcap(&said()));
     assert!(!connections.known("server_name", 0));
 }
+
+#[test]
+fn of_many_acknowledgements_the_last_thousand_are_known() {
+    let ack = |number: u32| up(u64::from(number) * 1_000, ACK, 1, 0, 1).stamped(number, 1);
+    let echo = |number: u32| {
+        let mut packets: Vec<Told> = (1..=1_100).map(ack).collect();
+        packets.push(down(1_200_000, ACK, 1, 10, 1).stamped(9, number));
+        let limits = AnalyzerLimits { packets: ToldPackets::All, ..AnalyzerLimits::default() };
+        Seen::of(&mut analyzed(&packets, limits), Shard::packets).number("echo_ms", 1_100)
+    };
+    assert_eq!(echo(1_100), Some(100.0));
+    assert_eq!((echo(77), echo(76)), (Some(1_123.0), None));
+}

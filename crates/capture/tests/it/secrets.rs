@@ -118,7 +118,9 @@ fn requests_are_read_under_tls_whose_secrets_are_known() {
         assert_eq!(seen.texts("kind"), ["http/1.1", "http/1.1"], "{suite:?}");
         assert_eq!((seen.integer("body_bytes", 0), seen.integer("body_bytes", 1)), (5_000, 40_000));
         assert_eq!((seen.number("response_wait_ms", 1), seen.number("gap_ms", 1)), (Some(10.0), Some(90.0)));
-        assert_eq!(exchanges(&talk.packets(1_400)).text("kind", 0), "tls", "without the secrets");
+        assert!((0..seen.rows()).all(|row| seen.boolean("encrypted", row)));
+        let unread = exchanges(&talk.packets(1_400));
+        assert_eq!((unread.text("kind", 0), unread.boolean("encrypted", 0)), ("tls", true), "without the secrets");
     }
 }
 
@@ -172,6 +174,7 @@ fn where_records_are_missing_they_are_read_by_their_headers() {
         let seen = talk.seen(&packets);
         assert_eq!(seen.texts("kind"), ["http/1.1", "http/1.1", "tls"], "{suite:?}");
         assert_eq!((seen.integer("exchange", 2), seen.boolean("answered", 2)), (3, true));
+        assert!((0..seen.rows()).all(|row| seen.boolean("encrypted", row)));
     }
 }
 
