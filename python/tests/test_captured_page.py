@@ -278,6 +278,11 @@ def test_a_tunnel_through_a_proxy_is_no_object(loadstone: Command, tmp_path: Pat
     assert urls(tmp_path / "a") == ["http://a.test/"]
 
 
+def test_of_few_packets_no_more_is_said_than_they_tell(loadstone: Command, tmp_path: Path) -> None:
+    said = loadstone("capture", written(tmp_path / "one.pcap", request(0, 4001, "/")), "--page").out
+    assert "too few packets came to tell" in said and "how long packets waited is not known" in said
+
+
 def test_of_several_clients_one_is_named(loadstone: Command, tmp_path: Path) -> None:
     path = written(tmp_path / "two.pcap", request(0, 4001, "/"), request(50, 4002, "/other", client=7))
     refused = loadstone("capture", path, "--page")

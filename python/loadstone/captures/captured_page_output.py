@@ -7,6 +7,9 @@ from loadstone import text
 from loadstone.captures.captured_page import PAGE, SCENARIO, CapturedPage
 from loadstone.captures.inferred_network import InferredNetwork
 
+_FEW_PACKETS = 45
+"""Fewer are less than the busiest moment of a link has (64 KiB)."""
+
 
 def in_words(made: CapturedPage, folder: str | None) -> str:
     """Show page and network, and how they can be loaded."""
@@ -76,6 +79,8 @@ def _mbit(bps: int) -> str:
 def _sure_of_down(network: InferredNetwork) -> str:
     if network.down_is_full:
         return "so fast came packets that had waited for the link"
+    if network.segments < _FEW_PACKETS:
+        return "at least, and maybe much more: too few packets came to tell"
     return "at least: nothing waited for the link"
 
 
