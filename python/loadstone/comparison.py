@@ -33,12 +33,16 @@ class NetworkPlan:
     def jobs(self, runs: int | None) -> dict[str, list[Job]]:
         """Give what there is to run for each variant, until there are this many runs of it.
 
-        Where chance has no part one is enough, whatever `runs` says: every run would be the same.
+        Where chance has no part one is enough, whatever `runs` says: every run would be the same. Where it
+        has one in some, all are run as often, since runs are compared seed by seed.
         """
-        return {
-            name: cell.jobs(cell.runs(runs) if cell.scenario.is_random else 1, cell.seed)
-            for name, cell in self.cells.items()
-        }
+        often = (runs or experiment.RUNS_OF_RANDOM) if self.is_random else 1
+        return {name: cell.jobs(often, cell.seed) for name, cell in self.cells.items()}
+
+    @property
+    def is_random(self) -> bool:
+        """Say whether chance has a part in any of it."""
+        return any(cell.scenario.is_random for cell in self.cells.values())
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ class NetworkResult:
     @property
     def is_random(self) -> bool:
         """Say whether chance has a part in it."""
-        return self.variants[0].cell.scenario.is_random
+        return any(variant.cell.scenario.is_random for variant in self.variants)
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,7 @@ class _Row:
         return _native.compare(
             [(name, cell.variant["protocol"], outcomes) for name, cell, outcomes in runs],
             first.seed,
-            random=first.scenario.is_random,
+            random=self.plan.is_random,
             confidence=self.confidence,
         )
 
@@ -271,7 +275,7 @@ def network_plan(
     """Say what the comparison of a page on one network consists of."""
     common = {**experiment.COMMON, **chosen, "network": network}
     made = [experiment.cell(page, variant.fields(page, common)) for variant in variants]
-    settings = [cell.variant for cell in made]
+    settings = [cell.stated for cell in made]
     # Variants that are the same are run once.
     cells = [made[settings.index(own)] for own in settings]
     return NetworkPlan(name, dict(zip([variant.name for variant in variants], cells, strict=True)))

@@ -9,6 +9,9 @@ from loadstone import files, options, serving, toml
 from loadstone._native import LoadstoneError, Server
 from loadstone.files import InputError
 
+SIMULATED = "simulated"
+"""The table of an edge's file that says what only a simulation wants to know of it."""
+
 
 def settings(path: str | None, origins: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
     """Make the settings of an edge; `given` are the fields that options set, and come before the file's."""
@@ -26,7 +29,7 @@ def settings(path: str | None, origins: Sequence[str], given: dict[str, Any]) ->
 
 def _read(path: str) -> dict[str, Any]:
     """Read an edge's file, and the files that it names, whose paths count from its folder."""
-    made = toml.read(path, "the settings of an edge")
+    made, _ = read_simulated(path)
     front, behind = _table(path, made, "front"), _table(path, made, "behind")
     certificate, key = _beside(path, front, "cert"), _beside(path, front, "key")
     if identity := serving.identity(certificate, key):
@@ -34,6 +37,21 @@ def _read(path: str) -> dict[str, Any]:
     if authorities := _beside(path, behind, "cacert"):
         behind["authorities"] = files.read(authorities).decode(errors="replace")
     return made
+
+
+def read_simulated(path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read an edge's file alone: its tables as they are, and apart from them what only a simulation wants."""
+    made = toml.read(path, "the settings of an edge")
+    for name in ("front", "origins"):
+        _table(path, made, name)
+    for name in ("behind", "cache"):
+        if name in made:
+            _table(path, made, name)
+    own = _table(path, made, SIMULATED)
+    known = ("backhaul", "hit_rate", "request_us")
+    if unknown := [name for name in own if name not in known]:
+        raise InputError(f"{path}: {SIMULATED}.{unknown[0]}: there is no such field: take {', '.join(known)}")
+    return made, made.pop(SIMULATED)
 
 
 def _table(path: str | None, made: dict[str, Any], name: str) -> dict[str, Any]:

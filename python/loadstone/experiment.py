@@ -89,13 +89,21 @@ class Cell:
     spread: dict[str, int]
     """What varies with the seed, in percent."""
     seed: int
+    topology: dict[str, Any] | None = None
+    """Hosts and links, where these are not a browser behind one access link."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> "Cell":
         """Read back what the engine understood, every field stated."""
         fields = json.loads(scenario.settings_json())
         spread = fields.get("spread") or {"network": 0, "times": 0}
-        return cls(scenario, _networks(fields), fields["variant"], spread, fields["seed"])
+        stated = fields["variant"], spread, fields["seed"], fields.get("topology")
+        return cls(scenario, _networks(fields), *stated)
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """Give the variant, with hosts and links where there are some: what tells it from others."""
+        return self.variant if self.topology is None else {**self.variant, "topology": self.topology}
 
     @property
     def settings(self) -> dict[str, Any]:

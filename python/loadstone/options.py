@@ -113,6 +113,30 @@ BEFORE = click.option(
     "several times, those that it has visited, in this order.",
 )
 
+_EDGE_OF_COMPARISONS = [
+    click.option(
+        "--edge",
+        "edge_file",
+        metavar="FILE",
+        type=paths.READ,
+        help="Compare what this edge would gain at the end of the access link: its file, as 'loadstone edge' "
+        "has it (docs/edge.md#before-it-is-installed).",
+    ),
+    click.option(
+        "--backhaul",
+        metavar="NETWORK",
+        help="With --edge: the network between it and its origins, as in 1gbit,60ms; straight loads pass it, "
+        "too.  [default: simulated.backhaul of the file]",
+    ),
+    click.option(
+        "--hit-rate",
+        metavar="PERCENT",
+        type=click.IntRange(0, 100),
+        help="With --edge: of how many URLs a warm cache has the responses, drawn in each run.  [default: "
+        "simulated.hit_rate of the file; else what responses say]",
+    ),
+]
+
 METRIC = click.option(
     "--metric",
     type=click.Choice(METRICS),
@@ -236,6 +260,11 @@ def bed(command: Command) -> Command:
 def gate(command: Command) -> Command:
     """Add the options that judge a comparison."""
     return _all(_GATE)(command)
+
+
+def simulated_edge(command: Command) -> Command:
+    """Add the options of an edge that is simulated."""
+    return _all(_EDGE_OF_COMPARISONS)(command)
 
 
 def manifest(command: Command) -> Command:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ _TODAY = ("http/1.1", "h2")
 _SPOKEN = {"spdy": "spdy/3.1", "h3": "h2"}
 """What stands for a recorded protocol that has another name here, or no engine yet."""
 
-_OTHER_HOSTS = ("domains", "one")
+OTHER_HOSTS = ("domains", "one")
 """Ways of sharding by which hosts of a page are no more."""
 
 _SETTINGS = {
@@ -39,14 +39,16 @@ class Variant:
     """The scenario's fields that it sets."""
     is_recorded: bool = False
     """Whether hosts speak what they spoke when the page was recorded."""
+    topology: Callable[[Page], dict[str, Any]] | None = None
+    """Gives hosts and links for a page, where these are not a browser behind one access link."""
 
     def fields(self, page: Page, common: Chosen) -> Chosen:
         """Give the fields of a scenario of this page that has `common` besides."""
         fields = {**common, **(recorded(page) if self.is_recorded else {}), **self.chosen}
-        if fields.get("variant.servers") is not None or fields.get("variant.sharding") in _OTHER_HOSTS:
+        if fields.get("variant.servers") is not None or fields.get("variant.sharding") in OTHER_HOSTS:
             # On other hosts its objects come by what most hosts spoke.
             fields.pop("variant.protocol_of", None)
-        return fields
+        return fields if self.topology is None else {**fields, "topology": self.topology(page)}
 
 
 def variants(
@@ -68,7 +70,7 @@ def variants(
         if not page.protocols and any(variant.is_recorded for variant in found):
             why = f"{page.name} does not say what its hosts spoke"
             raise InputError(f"--variant {RECORDED}: {why}: leave it out")
-    return _baseline_first(found, baseline)
+    return baseline_first(found, baseline)
 
 
 def given(asked: Sequence[str]) -> list[Variant]:
@@ -84,7 +86,8 @@ def _refuse_doubles(found: Sequence[Variant]) -> None:
         raise InputError(f"--variant: two are called '{doubled[0]}': give them names, as in name=first")
 
 
-def _baseline_first(found: list[Variant], baseline: str | None) -> list[Variant]:
+def baseline_first(found: list[Variant], baseline: str | None) -> list[Variant]:
+    """Put what the others are compared with before them; if nothing is named, they stay as they are."""
     if baseline is None:
         return found
     names = [variant.name for variant in found]

@@ -297,7 +297,7 @@ def _until(until: Until, result: NetworkResult) -> dict[str, Any]:
 def _compared(variant: VariantResult, baseline: VariantResult) -> dict[str, Any]:
     return {
         "name": variant.name,
-        "variant": variant.cell.variant,
+        "variant": variant.cell.stated,
         "runs": [_without_details(_run(outcome)) for outcome in variant.outcomes],
         "median_plt_ms": variant.median_plt_ms,
         **gain_document(variant.gain),

@@ -60,6 +60,9 @@ pub enum Unsupported {
     /// Cached metrics of TCP.
     #[error("a new host of the kernel remembers nothing: leave it out, or simulate")]
     EarlierLoads,
+    /// A browser that loads before the others.
+    #[error("over the kernel all browsers begin at once: leave '{0}' out, or simulate")]
+    EarlierBrowser(String),
     /// Connections of a visit before.
     #[error("over the kernel all connections are new: give 75 seconds or more, after which none is open, or simulate")]
     OpenConnections,

@@ -95,7 +95,7 @@ impl CacheSettings {
     #[allow(clippy::disallowed_methods, reason = "a driver says which day it is")]
     fn limits(self) -> Option<CacheLimits> {
         let (bytes, object) = (self.bytes.get().into(), self.object.get().into());
-        (bytes > 0).then(|| CacheLimits { bytes, object, zero: SystemTime::now() })
+        (bytes > 0).then(|| CacheLimits { bytes, object, zero: SystemTime::now(), hits: None })
     }
 }
 
@@ -224,6 +224,7 @@ fn config(
         max_kept: MAX_KEPT,
         notes: if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped },
         cache: None,
+        request_time: Duration::ZERO,
     }
 }
 

@@ -49,7 +49,9 @@ pub use hint::{Destination, Hint};
 pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
-pub use relay::{CacheLimits, CacheOutcome, ExchangeNotes, Forwarding, PoolLimits, Relay, RelayConfig, ServerTimeouts};
+pub use relay::{
+    CacheLimits, CacheOutcome, ExchangeNotes, Forwarding, PoolLimits, Relay, RelayConfig, ServerTimeouts, StatedHits,
+};
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};
 pub use waterfall::{Attempt, Cause, FoundBy, LoadEvent, Marks, Row, Service};

@@ -5,7 +5,7 @@
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one), `link` is a
-//! connection, `pool` the connections to one server, `expiry` what is not waited for any longer, `drain` how it leaves.
+//! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves.
 //! `cache` is what it remembers, `caching` how it is used.
 
 mod admission;
@@ -19,10 +19,11 @@ mod fields;
 mod link;
 mod pending_request;
 mod pool;
+mod processor;
 mod rejection;
 mod relayed;
 
-pub use cache::{CacheLimits, CacheOutcome};
+pub use cache::{CacheLimits, CacheOutcome, StatedHits};
 pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerTimeouts};
 
 use crate::page::HostId;
@@ -34,6 +35,7 @@ use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportSt
 use loadstone_units::Time;
 use pending_request::PendingRequest;
 use pool::ServerPool;
+use processor::Processor;
 use rejection::Rejection;
 use relayed::RelayedExchange;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -59,6 +61,8 @@ pub struct Relay {
     over: VecDeque<Exchange>,
     /// What it remembers of responses, if it does.
     cache: Option<Box<Cache>>,
+    /// Its processor, if it has to wait for that.
+    processor: Option<Box<Processor>>,
     peak_held: u64,
     /// Bytes that are kept of the heads of requests.
     kept: usize,
@@ -75,6 +79,7 @@ impl Relay {
     pub fn new(config: RelayConfig) -> Relay {
         Relay {
             cache: config.cache.map(|limits| Box::new(Cache::new(limits))),
+            processor: Processor::new(config.request_time).map(Box::new),
             config,
             links: BTreeMap::new(),
             pools: BTreeMap::new(),
@@ -318,8 +323,9 @@ impl Program for Relay {
         self.now = now;
         if self.next_look <= now {
             self.expire();
-            self.turn();
         }
+        self.read_due();
+        self.turn();
     }
 
     fn poll_action(&mut self) -> Option<Action> {
@@ -348,7 +354,7 @@ impl Program for Relay {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        Some(self.next_look).filter(|at| *at != Time::NEVER)
+        Some(self.next_look.min(self.next_reading())).filter(|at| *at != Time::NEVER)
     }
 }
 

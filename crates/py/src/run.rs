@@ -292,7 +292,9 @@ pub(crate) fn scenario_schema_json() -> PyResult<String> {
 fn first_page(plan: &Plan) -> &Arc<Page> {
     match plan.hosts()[0].role {
         HostRole::Browser { page } => plan.page_at(page),
-        HostRole::Relay | HostRole::Origin { .. } => unreachable!("browsers come first"),
+        HostRole::EarlierBrowser { .. } | HostRole::Relay | HostRole::Origin { .. } => {
+            unreachable!("browsers come first")
+        }
     }
 }
 

@@ -9,15 +9,17 @@ use loadstone_load::Names;
 use loadstone_load::page::{HostId, Page};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
+use loadstone_units::Bounded;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The first address of the hosts of a run: the range that RFC 2544 sets aside for measuring.
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 /// The number of hosts for which there are addresses.
 pub const MAX_HOSTS: usize = 131_070;
 
-/// A host of a run. Browsers come first, then relays, then origins in the order of their pages.
+/// A host of a run. Browsers come first, then those that load earlier, then relays, then origins in the order of their pages.
 #[derive(Clone, Debug)]
 pub struct PlannedHost {
     /// Its name: the topology's, or that of the page's host.
@@ -30,8 +32,21 @@ pub struct PlannedHost {
     pub tcp: tcp::Config,
     /// For each host of its page, or of all pages if it is a relay: where a connection to it goes.
     pub ways: Vec<Way>,
-    /// How many bytes a relay remembers of responses, if it does.
+    /// How it relays, if it does.
+    pub relaying: Relaying,
+}
+
+/// How a relay relays.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Relaying {
+    /// How many bytes it remembers of responses, if it does.
     pub cache: Option<u64>,
+    /// How many percent of what it is asked for it stores, if fields of responses do not say that.
+    pub hit_rate: Option<Bounded<0, 100>>,
+    /// The most connections that it has to a server.
+    pub server_connections: usize,
+    /// How long its processor is busy with a request.
+    pub request_time: Duration,
 }
 
 /// What a host of a run does.
@@ -39,6 +54,11 @@ pub struct PlannedHost {
 pub enum HostRole {
     /// It loads the page of this place.
     Browser {
+        /// Which of the plan's pages.
+        page: usize,
+    },
+    /// It loads the page of this place before the others do.
+    EarlierBrowser {
         /// Which of the plan's pages.
         page: usize,
     },
@@ -130,7 +150,14 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, name: &str, role: HostRole, tcp: tcp::Config, node: NodeId) {
-        self.all.push(PlannedHost { name: name.to_owned(), role, node, tcp, ways: Vec::new(), cache: None });
+        self.all.push(PlannedHost {
+            name: name.to_owned(),
+            role,
+            node,
+            tcp,
+            ways: Vec::new(),
+            relaying: Relaying::default(),
+        });
     }
 
     /// One browser, one access link, and behind it each host of the page with its own delay.
@@ -148,7 +175,7 @@ impl Builder<'_> {
                 routes.map(|(there, back)| [there, back])
             }
         };
-        Ok(Hosts { hub: Some(hub), to_hub, ..self.finish(|_| None)? })
+        Ok(Hosts { hub: Some(hub), to_hub, ..self.finish()? })
     }
 
     /// The servers of a page's hosts: `place` says behind which node each stands.
@@ -182,21 +209,28 @@ impl Builder<'_> {
             let link = NamedLink { name: link.name.clone(), network };
             self.fabric.add_link(ends, link).map_err(|cycle| refuse(&format!("{field}.between"), cycle))?;
         }
-        let browsers = topology.hosts.iter().zip(self.loaded).zip(&nodes);
-        for ((host, page), node) in browsers.filter(|((host, _), _)| host.runs == ProgramKind::Browser) {
-            let tcp = host.tcp.unwrap_or(self.scenario.variant.client_tcp);
-            self.add(&host.name, HostRole::Browser { page: *page }, tcp, *node);
+        for kind in [ProgramKind::Browser, ProgramKind::EarlierBrowser] {
+            let browsers =
+                topology.hosts.iter().zip(self.loaded).zip(&nodes).filter(|((host, _), _)| host.runs == kind);
+            for ((host, &page), node) in browsers {
+                let tcp = host.tcp.unwrap_or(self.scenario.variant.client_tcp);
+                let role = match kind {
+                    ProgramKind::Browser => HostRole::Browser { page },
+                    _ => HostRole::EarlierBrowser { page },
+                };
+                self.add(&host.name, role, tcp, *node);
+            }
         }
         for (host, node) in topology.hosts.iter().zip(&nodes).filter(|(host, _)| host.runs == ProgramKind::Relay) {
             self.add(&host.name, HostRole::Relay, host.tcp.unwrap_or(self.scenario.variant.tcp), *node);
             if let Some(relay) = self.all.last_mut() {
-                relay.cache = host.cache.map(|bytes| bytes.get().into());
+                relay.relaying = relaying(host);
             }
         }
         for page in 0..self.pages.len() {
             self.add_origins(page, |name| place_of(topology, name).map(|at| nodes[at]))?;
         }
-        self.finish(|name| topology.find(name).and_then(|host| host.via.as_deref()))
+        self.finish()
     }
 
     /// Refuses servers that no page has, and such as a relay could not tell apart.
@@ -209,29 +243,33 @@ impl Builder<'_> {
             return Err(refuse(".hosts", TopologyError::ServerName((*name).to_owned())));
         }
         for (at, host) in topology.hosts.iter().enumerate() {
-            if let Some(unknown) = host.serves.iter().flatten().find(|name| !names.contains(name)) {
-                return Err(refuse(&format!(".hosts[{at}].serves"), TopologyError::UnknownServer(unknown.clone())));
+            let named = host.serves.iter().flatten().map(|name| ("serves", name));
+            let mut named = named.chain(host.plaintext.iter().map(|name| ("plaintext", name)));
+            if let Some((field, unknown)) = named.find(|(_, name)| !names.contains(name)) {
+                return Err(refuse(&format!(".hosts[{at}].{field}"), TopologyError::UnknownServer(unknown.clone())));
             }
         }
         Ok(())
     }
 
-    /// Lays out where connections go; `via` says over which relay those of a host do.
-    fn finish<'t>(mut self, via: impl Fn(&str) -> Option<&'t str>) -> Result<Hosts, ScenarioError> {
+    /// Lays out where connections go.
+    fn finish(mut self) -> Result<Hosts, ScenarioError> {
         if self.all.len() > MAX_HOSTS {
             return Err(refuse("", TopologyError::TooManyHosts(MAX_HOSTS)));
         }
         for from in 0..self.all.len() {
             let (targets, own) = match self.all[from].role {
                 HostRole::Origin { .. } => continue,
-                HostRole::Browser { page } => (self.origins_of(Some(page)), Some(page)),
+                HostRole::Browser { page } | HostRole::EarlierBrowser { page } => {
+                    (self.origins_of(Some(page)), Some(page))
+                }
                 HostRole::Relay => (self.origins_of(None), None),
             };
-            let relay = via(&self.all[from].name);
-            let relay = relay
-                .and_then(|name| self.all.iter().position(|host| host.role == HostRole::Relay && host.name == name));
             for (place, origin) in targets.into_iter().enumerate() {
-                let way = self.way(from, relay.unwrap_or(origin), self.spoken(own, place))?;
+                let to = self.relay_between(from, origin).unwrap_or(origin);
+                let (tls, protocol) = self.spoken(own, place);
+                let tls = if self.is_plaintext(from, origin) { Tls::None } else { tls };
+                let way = self.way(from, to, (tls, protocol))?;
                 self.all[from].ways.push(way);
             }
         }
@@ -239,6 +277,24 @@ impl Builder<'_> {
         let access: Option<Vec<LinkId>> = browsers.map(|host| self.access_of(host)).collect();
         let access = access.ok_or_else(|| refuse(".links", TopologyError::NoAccessLink))?;
         Ok(Hosts { fabric: Arc::new(self.fabric), all: self.all, access, hub: None, to_hub: None })
+    }
+
+    /// What the topology says of a host.
+    fn stated(&self, at: usize) -> Option<&TopologyHost> {
+        self.scenario.topology.as_ref()?.find(&self.all[at].name)
+    }
+
+    /// The relay to which a host connects for an origin, if it does not connect to the origin itself.
+    fn relay_between(&self, from: usize, origin: usize) -> Option<usize> {
+        let relay = self.scenario.topology.as_ref()?.find(self.stated(from)?.via.as_deref()?)?;
+        let is_served = relay.serves.as_ref().is_none_or(|names| names.contains(&self.all[origin].name));
+        let is_it = |host: &PlannedHost| host.role == HostRole::Relay && host.name == relay.name;
+        self.all.iter().position(is_it).filter(|_| is_served)
+    }
+
+    /// Whether a relay speaks to an origin without TLS, however browsers would.
+    fn is_plaintext(&self, relay: usize, origin: usize) -> bool {
+        self.stated(relay).is_some_and(|host| host.plaintext.contains(&self.all[origin].name))
     }
 
     /// The places of the origins of a page, or of all.
@@ -274,6 +330,16 @@ impl Builder<'_> {
     /// The link nearest to a browser, by which its packets are counted: of it the direction towards the browser.
     fn access_of(&self, host: &PlannedHost) -> Option<LinkId> {
         host.ways.first().and_then(|way| self.fabric.first_link(way.there)).map(LinkId::reversed)
+    }
+}
+
+/// How a host of a topology relays.
+fn relaying(host: &TopologyHost) -> Relaying {
+    Relaying {
+        cache: host.cache.map(|bytes| bytes.get().into()),
+        hit_rate: host.hit_rate,
+        server_connections: host.server_connections.map_or(usize::MAX, |most| most.get() as usize),
+        request_time: Duration::from_micros(host.request_us.map_or(0, |span| span.get().into())),
     }
 }
 
@@ -318,19 +384,25 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
         true => Err((name, TopologyError::NotForThis(runs))),
         false => Ok(()),
     };
-    has(host.page.is_some() && host.runs != ProgramKind::Browser, "page", "a browser")?;
-    has(host.serves.is_some() && host.runs != ProgramKind::Origins, "serves", "a host that runs origins")?;
+    let is_relay = host.runs == ProgramKind::Relay;
+    let is_browser = matches!(host.runs, ProgramKind::Browser | ProgramKind::EarlierBrowser);
+    has(host.page.is_some() && !is_browser, "page", "a browser")?;
     has(
-        host.via.is_some() && !matches!(host.runs, ProgramKind::Browser | ProgramKind::Relay),
-        "via",
-        "a browser or a relay",
+        host.serves.is_some() && !is_relay && host.runs != ProgramKind::Origins,
+        "serves",
+        "a relay or a host that runs origins",
     )?;
+    has(host.via.is_some() && !is_browser && !is_relay, "via", "a browser or a relay")?;
     has(
         host.tcp.is_some() && matches!(host.runs, ProgramKind::Junction | ProgramKind::Origins),
         "tcp",
         "a browser or a relay",
     )?;
-    has(host.cache.is_some() && host.runs != ProgramKind::Relay, "cache", "a relay")?;
+    has(host.cache.is_some() && !is_relay, "cache", "a relay")?;
+    has(host.hit_rate.is_some() && host.cache.is_none(), "hit_rate", "a relay with a cache")?;
+    has(host.server_connections.is_some() && !is_relay, "server_connections", "a relay")?;
+    has(host.request_us.is_some() && !is_relay, "request_us", "a relay")?;
+    has(!host.plaintext.is_empty() && !is_relay, "plaintext", "a relay")?;
     let mut seen = vec![host.name.as_str()];
     let mut next = host.via.as_deref();
     while let Some(name) = next {
@@ -398,6 +470,31 @@ mod tests {
     }
 
     #[test]
+    fn a_relay_may_serve_some_hosts_of_a_page_and_speak_to_some_without_tls() {
+        let edge = r#"{"name": "edge", "runs": "relay", "serves": ["a.test"], "plaintext": ["a.test"], "cache": 9,
+            "hit_rate": 50, "server_connections": 6, "request_us": 40}"#;
+        let me = r#"{"name": "me", "runs": "browser", "via": "edge"}"#;
+        let first = r#"{"name": "first", "runs": "earlier-browser", "via": "edge"}"#;
+        let links = r#"{"name": "x", "between": ["me", "edge"]}, {"name": "y", "between": ["edge", "far"]},
+            {"name": "z", "between": ["first", "edge"]}"#;
+        let plan = chain(&format!("{first}, {edge}, {me}, {ORIGINS}"), links).unwrap();
+        let roles: Vec<HostRole> = plan.hosts().iter().map(|host| host.role).take(3).collect();
+        assert_eq!(roles, [HostRole::Browser { page: 0 }, HostRole::EarlierBrowser { page: 0 }, HostRole::Relay]);
+        assert_eq!(plan.browsers(), 1, "nothing is said of the earlier one");
+        let ways = |host: usize| plan.hosts()[host].ways.iter().map(|way| (way.to, way.tls)).collect::<Vec<_>>();
+        assert_eq!(ways(0), [(2, Tls::V1_3), (4, Tls::None)]);
+        assert_eq!(ways(1), ways(0));
+        assert_eq!(ways(2), [(3, Tls::None), (4, Tls::None)]);
+        let relaying = Relaying {
+            cache: Some(9),
+            hit_rate: Some(Bounded::known(50)),
+            server_connections: 6,
+            request_time: Duration::from_micros(40),
+        };
+        assert_eq!(plan.hosts()[2].relaying, relaying);
+    }
+
+    #[test]
     fn packets_to_a_browser_are_counted_whichever_end_of_its_link_it_is() {
         for (ends, down) in [(r#"["me", "far"]"#, LinkId(0)), (r#"["far", "me"]"#, LinkId(1))] {
             let plan =
@@ -439,17 +536,52 @@ mod tests {
                 "topology.hosts[0].serves",
                 "no page has a host 'c.test'",
             ),
-            (
-                r#"{"name": "me", "runs": "junction", "serves": []}"#,
-                "",
-                "topology.hosts[0].serves",
-                "only a host that runs origins",
-            ),
+            (r#"{"name": "me", "runs": "earlier-browser"}"#, "", "topology.hosts", "no host runs a browser"),
             (
                 r#"{"name": "a", "runs": "relay", "via": "b"}, {"name": "b", "runs": "relay", "via": "a"}"#,
                 "",
                 "topology.hosts[0].via",
                 "in a circle",
+            ),
+        ] {
+            let error = chain(hosts, links).unwrap_err();
+            assert_eq!(error.field, field, "{error}");
+            assert!(error.problem.to_string().contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_only_other_programs_can_have_is_named_with_its_place() {
+        for (hosts, links, field, why) in [
+            (
+                r#"{"name": "me", "runs": "junction", "serves": []}"#,
+                "",
+                "topology.hosts[0].serves",
+                "only a relay or a host that runs origins",
+            ),
+            (
+                r#"{"name": "me", "runs": "relay", "hit_rate": 50}"#,
+                "",
+                "topology.hosts[0].hit_rate",
+                "only a relay with a cache",
+            ),
+            (
+                r#"{"name": "me", "runs": "origins", "request_us": 5}"#,
+                "",
+                "topology.hosts[0].request_us",
+                "only a relay",
+            ),
+            (
+                r#"{"name": "me", "runs": "browser", "plaintext": ["a.test"]}"#,
+                "",
+                "topology.hosts[0].plaintext",
+                "only a relay",
+            ),
+            (
+                r#"{"name": "edge", "runs": "relay", "plaintext": ["c.test"]}, {"name": "me", "runs": "browser"}"#,
+                "",
+                "topology.hosts[0].plaintext",
+                "no page has a host 'c.test'",
             ),
         ] {
             let error = chain(hosts, links).unwrap_err();

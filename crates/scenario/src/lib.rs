@@ -47,7 +47,7 @@ pub use compute_factor::ComputeFactor;
 pub use divergence::{CaptureComparison, CaptureTable, CaptureTableError};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};
 pub use habits::Habits;
-pub use hosts::{HostRole, MAX_HOSTS, PlannedHost, Way, address};
+pub use hosts::{HostRole, MAX_HOSTS, PlannedHost, Relaying, Way, address};
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use loadstone_net::Fate;
 pub use name_server::NameServerPlan;

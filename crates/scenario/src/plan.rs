@@ -1,15 +1,15 @@
 //! A scenario made ready to be run, in whichever world.
 
 use crate::habits::Habits;
-use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
+use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost, Relaying};
 use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
 use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter};
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
 use loadstone_load::page::{ActivityId, HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
 use loadstone_load::{
-    Browser, BrowserConfig, CacheLimits, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, Relay, RelayConfig,
-    Scope,
+    Browser, BrowserConfig, CacheLimits, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, PoolLimits, Relay,
+    RelayConfig, Scope, StatedHits,
 };
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
@@ -129,7 +129,9 @@ impl Plan {
 
     /// Whether the seed makes a difference.
     pub fn is_random(&self) -> bool {
-        !self.spread.is_none() || self.fabric().links().iter().any(|link| link.network.is_random())
+        let draws = |host: &PlannedHost| host.relaying.hit_rate.is_some_and(|rate| (1..100).contains(&rate.get()));
+        let links = self.fabric().links();
+        !self.spread.is_none() || links.iter().any(|link| link.network.is_random()) || self.hosts().iter().any(draws)
     }
 
     /// The node at the other end of the access link, from which all servers are reached; none in a topology.
@@ -246,16 +248,20 @@ impl Plan {
         &self.pages[page].catalogues[host.0 as usize]
     }
 
-    /// A relay of a run, to all servers, which remembers so many bytes of responses.
-    pub fn relay(&self, cache: Option<u64>) -> Relay {
+    /// A relay of the run of this seed, to all servers.
+    pub fn relay(&self, host: &PlannedHost, seed: Seed) -> Relay {
         let servers = self.origin_names().zip(0..).map(|(name, at)| (name.to_owned(), HostId(at)));
         // Of what clients upload it grants no more than it would hold of a response.
         let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
         let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
         // Ages count from when a response comes: its Date is that of the recorded load.
-        let cache = cache.map(|bytes| CacheLimits { bytes, object: bytes, zero: SystemTime::UNIX_EPOCH });
+        let Relaying { cache, hit_rate, server_connections, request_time } = host.relaying;
+        let drawn = Seed(seed.stream(&format!("{}.hits", host.name)).next_u64());
+        let hits = hit_rate.map(|percent| StatedHits { percent, seed: drawn });
+        let cache = cache.map(|bytes| CacheLimits { bytes, object: bytes, zero: SystemTime::UNIX_EPOCH, hits });
+        let pool = PoolLimits { connections: server_connections, ..PoolLimits::UNLIMITED };
         let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)));
-        Relay::new(RelayConfig { cache, ..config })
+        Relay::new(RelayConfig { cache, pool, request_time, ..config })
     }
 
     /// The names of all servers, in their order.

@@ -26,13 +26,14 @@ pub struct TopologyHost {
     pub name: String,
     /// What it does.
     pub runs: ProgramKind,
-    /// A browser or a relay: the relay to which all its connections go, instead of the page's hosts themselves.
+    /// A browser or a relay: the relay to which its connections go, instead of the page's hosts that this one serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
     /// A browser: what it loads, if it is not the scenario's page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<SharedPage>,
-    /// Origins: the names of the pages' hosts that stand here; all that stand nowhere else if it is left out.
+    /// Origins: the names of the pages' hosts that stand here; all that stand nowhere else if it is left out. A relay: those to
+    /// which connections go over it; all if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serves: Option<Vec<String>>,
     /// Its TCP; that of the variant's client for a browser and of the variant's servers for others if it is left out.
@@ -42,6 +43,19 @@ pub struct TopologyHost {
     /// cache if it is left out. What may be stored is said by `response_fields` of objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Bounded<1, 4_000_000_000>>,
+    /// A relay with a cache: how many percent of what may be asked for with GET it stores, drawn for each URL, whatever fields
+    /// say; if it is left out, they say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_rate: Option<Bounded<0, 100>>,
+    /// A relay: how long its processor is busy with each request, in microseconds, one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_us: Option<Bounded<0, 1_000_000>>,
+    /// A relay: the most connections that it has to a server at a time; any number if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_connections: Option<Bounded<1, 10_000>>,
+    /// A relay: the names of the pages' hosts to whose servers it speaks without TLS; with the others as browsers do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plaintext: Vec<String>,
 }
 
 /// What a host of a topology does.
@@ -50,6 +64,9 @@ pub struct TopologyHost {
 pub enum ProgramKind {
     /// It loads a page.
     Browser,
+    /// It loads a page before the browsers do, and nothing is said of that: it leaves relays as other users have left them,
+    /// with a cache that has something and connections that are open.
+    EarlierBrowser,
     /// It passes requests on, over HTTP/1.1, and responses back.
     Relay,
     /// The servers of pages' hosts, each a host of its own, which stand at this place.

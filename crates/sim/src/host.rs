@@ -109,8 +109,10 @@ impl<'a> SimHost<'a> {
         metrics: BTreeMap<usize, Metrics>,
     ) -> SimHost<'a> {
         let hosted = match host.role {
-            HostRole::Browser { page } => HostedProgram::Browser(Box::new(plan.browser_at(page, 0, seed))),
-            HostRole::Relay => HostedProgram::Relay(plan.relay(host.cache)),
+            HostRole::Browser { page } | HostRole::EarlierBrowser { page } => {
+                HostedProgram::Browser(Box::new(plan.browser_at(page, 0, seed)))
+            }
+            HostRole::Relay => HostedProgram::Relay(plan.relay(host, seed)),
             HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
         };
         let draws = plan.spread().varies_moments().then(|| seed.stream(&format!("{}.wakeup", host.name)));

@@ -26,6 +26,9 @@ use std::time::Duration;
 /// Initial capacity: what a browser opens to one host. Connections are large, so moving them is slow.
 const EXPECTED_CONNECTIONS: usize = 6;
 
+/// How long after other users' loads those begin that count: acknowledgements that are due have come by then.
+const AFTER_OTHERS: Duration = Duration::from_secs(1);
+
 /// A connection of a run.
 pub(crate) type Connection = connection::Connection<TcpTls>;
 
@@ -104,16 +107,32 @@ impl<'a> World<'a> {
         self.hosts.into_iter().map(|host| host.metrics).collect()
     }
 
-    /// Lets all browsers make the earlier visits, if there are any, and then the one that counts.
+    /// Lets all browsers make the earlier visits, if there are any, and then the one that counts; first come those browsers
+    /// that load before the others do.
     pub(crate) fn load(&mut self) {
+        self.load_earlier();
+        let browsers: Vec<usize> = (0..self.plan.browsers()).collect();
         if let Some(idle) = self.plan.idle() {
             for visit in 1..self.plan.visits() {
-                self.load_pages();
+                self.load_pages(&browsers);
                 self.pause(idle);
                 self.navigate(visit);
             }
         }
-        self.load_pages();
+        self.load_pages(&browsers);
+    }
+
+    /// Lets other users load their pages, of which nothing is said; their connections stay open.
+    fn load_earlier(&mut self) {
+        let plan = self.plan;
+        let is_earlier = |host: &usize| matches!(plan.hosts()[*host].role, HostRole::EarlierBrowser { .. });
+        let earlier: Vec<usize> = (plan.browsers()..plan.hosts().len()).filter(is_earlier).collect();
+        if earlier.is_empty() {
+            return;
+        }
+        self.load_pages(&earlier);
+        self.run_until(self.now + AFTER_OTHERS);
+        self.begin_visit();
     }
 
     /// Nobody asks for anything until the next visit. Servers close the connections that were of no use at the visit
@@ -146,19 +165,23 @@ impl<'a> World<'a> {
                 (_, _) => {}
             }
         }
-        self.path.forget_log();
-        self.windows.clear();
-        self.visit = VisitStart::new(now, plan, &self.path, &self.connections);
+        self.begin_visit();
     }
 
-    /// Lets all browsers load their pages.
-    fn load_pages(&mut self) {
-        let browsers = self.plan.browsers();
-        for host in 0..browsers {
-            self.start(host);
+    /// What has been by now counts no more.
+    fn begin_visit(&mut self) {
+        self.path.forget_log();
+        self.windows.clear();
+        self.visit = VisitStart::new(self.now, self.plan, &self.path, &self.connections);
+    }
+
+    /// Lets these browsers load their pages.
+    fn load_pages(&mut self, browsers: &[usize]) {
+        for host in browsers {
+            self.start(*host);
         }
         self.note_losses();
-        for host in 0..browsers {
+        for &host in browsers {
             while self.hosts[host].is_loading() && self.step() {}
         }
     }

@@ -358,6 +358,7 @@ def diff(
         "compare shop.har --variant h2 --vary iw=4,10,32",
         "compare shop.har --network dsl-lossy --until 1%",
         "compare shop.har --html report.html",
+        "compare shop.har --edge edge.toml --backhaul 1gbit,80ms --network 4g --network users.csv",
         "compare shop.har --assert 'plt(h2) <= 1.05 * plt(baseline)' --junit gate.xml",
     ),
 )
@@ -383,6 +384,7 @@ def diff(
 @click.option(
     "--baseline", metavar="VARIANT", help="With what the others are compared.  [default: the first]"
 )
+@options.simulated_edge
 @options.IW
 @options.TLS
 @options.UNTIL
@@ -417,6 +419,9 @@ def compare(
     against: str | None,
     junit: str | None,
     markdown: str | None,
+    edge_file: str | None,
+    backhaul: str | None,
+    hit_rate: int | None,
     **given: Any,
 ) -> None:
     """Compare protocols, or whatever --variant says, for each PAGE on several networks.
@@ -429,6 +434,7 @@ def compare(
         files,
         pages,
         progress,
+        simulated_edge,
         stats,
         users,
         users_output,
@@ -439,6 +445,8 @@ def compare(
     from loadstone.gate.comparison_document import KeptFindings
     from loadstone.html import PAGE
 
+    if edge_file is not None and html is not None:
+        raise click.UsageError("--html says what helps a page without an edge: leave out --html, or --edge.")
     if until is not None and runs is not None:
         raise click.UsageError("--until says when there are enough runs: leave out --runs, or --until.")
     if until is not None and against is not None:
@@ -453,7 +461,10 @@ def compare(
     if groups and not networks and (html or asserted or against):
         raise click.UsageError("--html and the gate are about networks: give one beside the users.")
     chosen = experiment.asked(given, exact=exact)
-    compared = variants.variants(read, asked, varied, baseline)
+    edge = simulated_edge.asked_for(edge_file, backhaul, hit_rate, chosen)
+    compared = variants.variants(read, asked, varied, None if edge else baseline)
+    if edge:
+        compared = variants.baseline_first(edge.variants(read, compared, chosen), baseline)
     planned = comparison.plan(read, compared, networks, chosen)
     of_users = [users.UsersPlan.of(page, path, compared, chosen) for page in read for path in groups]
     earlier = (
@@ -473,11 +484,10 @@ def compare(
         finally:
             first = compared[0].name
             document = users_output.added_to(verb_output.compare_document(results, first), found)
-            emit(
-                judgement.add_to(document)
-                if as_json
-                else judgement.add_to(users_output.below(verb_output.compare_text(results), found, first))
-            )
+            shown = users_output.below(verb_output.compare_text(results), found, first)
+            if edge:
+                document, shown = edge.added_to(document, read), edge.below(shown, read)
+            emit(judgement.add_to(document) if as_json else judgement.add_to(shown))
         gating.publish(judgement)
     if not judgement.holds:
         say(judgement.headline)

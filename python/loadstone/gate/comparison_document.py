@@ -162,7 +162,7 @@ class Terms:
         first = next(iter(plan.cells.values()))
         return cls(
             first.network,
-            {name: cell.variant for name, cell in plan.cells.items()},
+            {name: cell.stated for name, cell in plan.cells.items()},
             {name: tuple(seed for _, seed in jobs) for name, jobs in plan.jobs(runs).items()},
             metric,
             first.spread,
@@ -221,12 +221,14 @@ def _seeds(seeds: Sequence[int]) -> str:
     return f"{len(seeds)} seeds from {seeds[0]} on" if len(seeds) > 1 else f"seed {seeds[0]} alone"
 
 
-def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
+def _difference(then: dict[Any, Any], now: dict[Any, Any]) -> str:
     """Name the first field that differs, with both values."""
     field = next(field for field in {**then, **now} if then.get(field) != now.get(field))
     one, other = then.get(field), now.get(field)
     if isinstance(one, dict) and isinstance(other, dict):
         return f"{field}.{_difference(one, other)}"
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return f"{field}.{_difference(dict(enumerate(one)), dict(enumerate(other)))}"
     return f"{field} was {_written(one)} and is {_written(other)}"
 
 

@@ -53,13 +53,17 @@ pub(super) struct LiveRelay {
     at: BedHost,
     sites: Vec<Listener>,
     route: Destinations,
-    /// How many bytes it remembers of responses, if it does.
-    cache: Option<u64>,
+    /// Of the run.
+    seed: Seed,
 }
 
-/// Refuses what no program here can do: to tell by a plain connection which of two protocols it speaks.
+/// Refuses what no program here can do: to load before others begin, and to tell by a plain connection which of two protocols
+/// it speaks.
 pub(super) fn check(plan: &Plan) -> Result<(), RunError> {
     for (at, host) in plan.hosts().iter().enumerate() {
+        if matches!(host.role, HostRole::EarlierBrowser { .. }) {
+            return Err(RunError::unsupported("topology.hosts", Unsupported::EarlierBrowser(host.name.clone())));
+        }
         if spoken_with(plan, BedHost(at), Tls::None).len() > 1 {
             return Err(RunError::unsupported("topology.hosts", Unsupported::TwoProtocols(host.name.clone())));
         }
@@ -92,6 +96,8 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
                 let site = site(plan, bed, (at, host), (id, tls, &[&host.name]), authority.as_ref())?;
                 programs.servers.push(LiveServer { at, page, seed, site });
             }
+            // It has been refused.
+            HostRole::EarlierBrowser { .. } => {}
             HostRole::Relay => {
                 let route = route(bed, host, plan.origin_names(), authority.as_ref())?;
                 let names: Vec<&str> = plan.origin_names().collect();
@@ -99,7 +105,7 @@ pub(super) fn programs(plan: &Plan, bed: &Bed, seed: Seed) -> Result<Programs, R
                 let spoken: BTreeMap<u16, Tls> = visits(plan, at).map(|way| (port(way.tls), way.tls)).collect();
                 let site = |tls| site(plan, bed, (at, host), (HostId(0), tls, &names), authority.as_ref());
                 let sites = spoken.into_values().map(site).collect::<Result<Vec<_>, _>>()?;
-                programs.relays.push(LiveRelay { at, sites, route, cache: host.cache });
+                programs.relays.push(LiveRelay { at, sites, route, seed });
             }
         }
     }
@@ -180,8 +186,8 @@ impl LiveBrowser {
 impl LiveRelay {
     /// Relays until it is told to stop.
     pub(super) fn relay(self, bed: &Bed, plan: &Plan, clock: &Clock, stop: &Stop) -> Result<Relayed, Error> {
-        let LiveRelay { at, sites, route, cache } = self;
-        bed.on(at, || relay(clock, plan.relay(cache), sites, &route, stop))
+        let LiveRelay { at, sites, route, seed } = self;
+        bed.on(at, || relay(clock, plan.relay(&plan.hosts()[at.0], seed), sites, &route, stop))
     }
 }
 

@@ -76,6 +76,22 @@ fn a_seed_loses_the_packets_that_it_loses_in_the_simulator() {
 }
 
 #[test]
+fn a_browser_that_loads_before_the_others_is_refused() {
+    let page = r#"{"objects": [{"url": "http://a.test/", "bytes": 1}]}"#;
+    let link = |at: usize, from: &str| format!(r#"{{"name": "{at}", "between": ["{from}", "far"]}}"#);
+    let topology = format!(
+        r#"{{"hosts": [{{"name": "me", "runs": "browser"}}, {{"name": "other", "runs": "earlier-browser"}},
+            {{"name": "far", "runs": "origins"}}], "links": [{}, {}]}}"#,
+        link(0, "me"),
+        link(1, "other")
+    );
+    let text = format!(r#"{{"page": {page}, "topology": {topology}}}"#);
+    let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
+    let error = programs::check(&plan).unwrap_err();
+    assert!(error.to_string().contains("leave 'other' out, or simulate"), "{error}");
+}
+
+#[test]
 fn what_a_kernel_cannot_be_told_is_refused_by_name() {
     for (variant, field) in [
         (r#"{"tcp": {"profile": "textbook"}}"#, "variant.tcp.profile"),

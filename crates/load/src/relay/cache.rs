@@ -22,7 +22,7 @@ pub(super) use stored::StoredAnswer;
 use bytes::Bytes;
 use key::target_key;
 use loadstone_http::{Fields, RequestHead, ResponseHead};
-use loadstone_units::Time;
+use loadstone_units::{Bounded, Seed, Time};
 use outcome::cache_status;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +46,25 @@ pub struct CacheLimits {
     pub object: u64,
     /// What the clock of day shows at [`Time::ZERO`]: ages are counted from the Date of responses.
     pub zero: SystemTime,
+    /// Which responses are stored; as their fields say, if it is left out.
+    pub hits: Option<StatedHits>,
+}
+
+/// How much of what may be asked for with GET is stored, whatever responses say of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StatedHits {
+    /// How many percent of all URLs.
+    pub percent: Bounded<0, 100>,
+    /// Of this it is drawn which.
+    pub seed: Seed,
+}
+
+impl StatedHits {
+    /// Whether the response to a target is stored.
+    fn has(self, target: &Bytes) -> bool {
+        let drawn = self.seed.stream(&String::from_utf8_lossy(target)).next_f64();
+        drawn * 100.0 < f64::from(self.percent.get())
+    }
 }
 
 /// A shared cache.

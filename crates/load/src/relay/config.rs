@@ -29,6 +29,8 @@ pub struct RelayConfig {
     pub notes: ExchangeNotes,
     /// How much it remembers of responses; nothing, if it has no cache.
     pub cache: Option<CacheLimits>,
+    /// How long its processor is busy with each request, one after the other; nothing where a real one is.
+    pub request_time: Duration,
 }
 
 impl RelayConfig {
@@ -44,6 +46,7 @@ impl RelayConfig {
             max_kept: MaxKept::UNLIMITED,
             notes: ExchangeNotes::Dropped,
             cache: None,
+            request_time: Duration::ZERO,
         }
     }
 }

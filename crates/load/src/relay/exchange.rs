@@ -35,9 +35,10 @@ impl Relay {
         let server = admit(head, &self.config.servers);
         match server.and_then(|server| Ok((server, forwarded(head, client, self.config.forwarding)?))) {
             Ok((server, Forwarded { head, length })) => {
-                let pending =
-                    PendingRequest { head, length, server, since: now, behind: None, tries: 0, events: Vec::new() };
-                self.early.insert(front, pending);
+                let read_at = self.occupy(front);
+                let (behind, tries, events) = (None, 0, Vec::new());
+                self.early
+                    .insert(front, PendingRequest { head, length, server, since: now, read_at, behind, tries, events });
                 self.proceed(front);
             }
             Err(why) => self.link(front.0).reject(front.1, why),
@@ -65,7 +66,8 @@ impl Relay {
 
     /// Lets a request go on if it is its turn: to the cache, if there is one, else to its server.
     pub(super) fn proceed(&mut self, front: StreamRef) {
-        let Some(early) = self.early.get(&front).filter(|early| early.is_untried()) else { return };
+        let is_new = |early: &&PendingRequest| early.is_untried() && early.read_at <= self.now;
+        let Some(early) = self.early.get(&front).filter(is_new) else { return };
         let is_for_cache = self.cache.is_some() && matches!(&early.head.method[..], b"GET" | b"HEAD");
         let is_empty = early.is_empty();
         if self.waits_its_turn(front) {
@@ -272,7 +274,7 @@ impl Relay {
         let Some(server) = self.link(conn).as_behind().map(|half| half.server) else { return };
         let length = content_length(&head.fields).unwrap_or_default();
         let events = vec![Event::End { id: front.1 }];
-        let pending = PendingRequest { head, length, server, since: now, behind: None, tries: 1, events };
+        let pending = PendingRequest { head, length, server, since: now, read_at: now, behind: None, tries: 1, events };
         self.early.insert(front, pending);
         self.seek(front, Wanted::New);
     }

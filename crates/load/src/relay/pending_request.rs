@@ -15,6 +15,8 @@ pub(super) struct PendingRequest {
     pub(super) length: Option<u64>,
     pub(super) server: HostId,
     pub(super) since: Time,
+    /// When the processor has looked at it.
+    pub(super) read_at: Time,
     /// The connection that it goes out on, once there is one.
     pub(super) behind: Option<ConnId>,
     /// How many connections it has had.
@@ -27,7 +29,7 @@ impl PendingRequest {
     /// A request without content that is complete; `id` is that of its stream.
     pub(super) fn complete(head: Arc<RequestHead>, server: HostId, id: RequestId, now: Time) -> PendingRequest {
         let events = vec![Event::End { id }];
-        PendingRequest { head, length: None, server, since: now, behind: None, tries: 0, events }
+        PendingRequest { head, length: None, server, since: now, read_at: now, behind: None, tries: 0, events }
     }
 
     /// Whether it has not looked for a connection yet.

@@ -7,6 +7,7 @@ mod backups;
 mod capture;
 mod coalescing;
 mod determinism;
+mod edges;
 mod foresight;
 mod gates;
 mod habits;

@@ -232,7 +232,10 @@ impl Cache {
     /// Begins to store a response, if it may be stored and there is room.
     fn begin_storing(&mut self, id: FillId, head: &Arc<ResponseHead>, moments: Moments) -> Option<()> {
         let fill = self.fills.get(&id).filter(|fill| !fill.is_doomed)?;
-        let freshness = Freshness::of(&fill.request, head, moments)?;
+        let freshness = match self.limits.hits {
+            None => Freshness::of(&fill.request, head, moments)?,
+            Some(hits) => (head.status == 200 && hits.has(&fill.target)).then(|| Freshness::endless(moments))?,
+        };
         if !freshness.was_fresh() && !has_validator(head) {
             return None;
         }
@@ -246,7 +249,7 @@ impl Cache {
         if !self.store.promise(promised) {
             return None;
         }
-        let key = match Varies::of(&head.fields, self.generations) {
+        let key = match Varies::of(&head.fields, self.generations).filter(|_| self.limits.hits.is_none()) {
             Some(varies) => self.known_varies(&target, varies).key(&target, &request),
             None => target,
         };

@@ -79,6 +79,19 @@ impl Freshness {
         })
     }
 
+    /// For as long as there is, for whom it may be, of a response whose fields are not asked.
+    pub(super) fn endless(moments: Moments) -> Freshness {
+        Freshness {
+            came: moments.came,
+            initial_age: Duration::ZERO,
+            lifetime: Duration::from_secs(LONGEST),
+            while_revalidate: Duration::ZERO,
+            if_error: Duration::ZERO,
+            must_revalidate: false,
+            for_authorized: true,
+        }
+    }
+
     /// How old it is (RFC 9111, section 4.2.3).
     pub(super) fn age(&self, now: Time) -> Duration {
         self.initial_age + Duration::from_nanos(now.nanos_since(self.came))

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-const LIMITS: CacheLimits = CacheLimits { bytes: 1_000_000, object: 100_000, zero: SystemTime::UNIX_EPOCH };
+const LIMITS: CacheLimits = CacheLimits { bytes: 1_000_000, object: 100_000, zero: SystemTime::UNIX_EPOCH, hits: None };
 
 type FieldPairs<'a> = &'a [(&'a str, &'a str)];
 
