@@ -302,7 +302,7 @@ def reproduce(
 ) -> None:
     """Run published studies again: their numbers and ours, and what becomes of every claim.
 
-    STUDY is cablelabs, yahoo, nsdi or ece540, which come with Loadstone; DIR is the folder of another,
+    STUDY is cablelabs, yahoo, nsdi, ece540 or cmu, which come with Loadstone; DIR is the folder of another,
     with its code (docs/studies.md).
     """
     # Heavy, so only where a study is run.

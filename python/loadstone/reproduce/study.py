@@ -138,7 +138,7 @@ FORM = "study.toml"
 _SAID = ("title", "source")
 STUDIES = Path(loadstone.__file__).parent / "studies"
 """The studies that come with Loadstone."""
-OWN = ("cablelabs", "yahoo", "nsdi", "ece540")
+OWN = ("cablelabs", "yahoo", "nsdi", "ece540", "cmu")
 
 
 class Runner:
