@@ -2,6 +2,7 @@
 
 use crate::{FAST, object, page};
 use loadstone_load::page::{Need, ObjectSpec, PageFile};
+use loadstone_net::LinkId;
 use loadstone_scenario::{Outcome, Plan, Scenario};
 use loadstone_sim::run_all;
 use loadstone_units::Seed;
@@ -74,6 +75,27 @@ fn fields_say_what_is_stored_unless_a_hit_rate_does() {
 }
 
 #[test]
+fn what_is_stale_costs_a_round_trip_behind_the_edge_and_not_its_content_rfc9111_4_3() {
+    let with = |fields: &[(&str, &str)]| {
+        let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        page([ObjectSpec { response_fields: Some(fields), ..object("/", 10_000) }])
+    };
+    // The time, and the bytes that came from the servers to the edge: over the third link, towards its first end.
+    let loaded = |fields: &[(&str, &str)]| {
+        let outcome = load(&plan(&with(fields), HTTP, CACHE, EARLIER));
+        let packets = outcome.capture.as_ref().unwrap().packets.iter().filter(|packet| packet.link == LinkId(4));
+        (outcome.plt.as_ms(), packets.map(|packet| packet.bytes).sum::<u32>())
+    };
+    let (took, bytes) = loaded(&[("cache-control", "max-age=60")]);
+    assert!(is_about(took, 200.0) && bytes == 0, "{took} {bytes}");
+    let (took, bytes) = loaded(&[("cache-control", "max-age=0"), ("etag", "\"1\"")]);
+    assert!(is_about(took, 280.0) && (100..600).contains(&bytes), "{took} {bytes}");
+    // Without a validator there is nothing to ask about: it comes again.
+    let (took, bytes) = loaded(&[("cache-control", "max-age=0")]);
+    assert!(is_about(took, 280.0) && bytes > 10_000, "{took} {bytes}");
+}
+
+#[test]
 fn so_many_percent_of_urls_are_hits_in_each_run_others() {
     // One after the other: each costs a round trip to the edge, and one more behind it if it is no hit.
     let chain: Vec<_> = (0..40)
@@ -115,6 +137,16 @@ fn requests_wait_for_one_another_where_the_edge_has_to_look_at_each() {
     let took = |edge: &str| load(&plan(&page, h2, edge, EARLIER)).plt.as_ms();
     let (at_once, busy) = (took(""), took(r#", "request_us": 100000"#));
     assert!((busy - at_once - 1_000.0).abs() < WAKING_MS, "{at_once} {busy}");
+}
+
+#[test]
+fn requests_wait_for_a_connection_behind_where_there_may_be_no_more() {
+    let page = page((0..5).map(|at| object(&format!("/{at}"), 1_000)));
+    let h2 = r#"{"protocol": "h2", "tls": "none"}"#;
+    let took = |edge: &str| load(&plan(&page, h2, edge, EARLIER)).plt.as_ms();
+    let (any, one) = (took(""), took(r#", "server_connections": 1"#));
+    // Four come at once. One after the other, the last waits for three round trips behind the edge.
+    assert!((one - any - 240.0).abs() < WAKING_MS, "{any} {one}");
 }
 
 #[test]
