@@ -72,6 +72,12 @@ fn fields_say_what_is_stored_unless_a_hit_rate_does() {
     assert!(is_about(took("private, max-age=60", CACHE), 280.0));
     assert!(is_about(took("private, max-age=60", &rate(100)), 200.0));
     assert!(is_about(took("max-age=60", &rate(0)), 280.0));
+    // Whatever it varies by, and only what there is.
+    let varying = vec![("vary".to_owned(), "*".to_owned())];
+    let any = page([ObjectSpec { response_fields: Some(varying), ..object("/", 1_000) }]);
+    assert!(is_about(load(&plan(&any, HTTP, &rate(100), EARLIER)).plt.as_ms(), 200.0));
+    let missing = page([ObjectSpec { status: Some(404), ..object("/", 1_000) }]);
+    assert!(is_about(load(&plan(&missing, HTTP, &rate(100), EARLIER)).plt.as_ms(), 280.0));
 }
 
 #[test]

@@ -249,7 +249,7 @@ impl Cache {
         if !self.store.promise(promised) {
             return None;
         }
-        let key = match Varies::of(&head.fields, self.generations).filter(|_| self.limits.hits.is_none()) {
+        let key = match Varies::of(&head.fields, self.generations) {
             Some(varies) => self.known_varies(&target, varies).key(&target, &request),
             None => target,
         };
