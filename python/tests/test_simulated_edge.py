@@ -117,6 +117,30 @@ def test_a_comparison_with_an_earlier_one_sees_that_the_edge_is_another(
     assert other.code == 2 and "hit_rate" in other.err
 
 
+def test_where_chance_has_a_part_in_one_variant_all_are_run_as_often(
+    loadstone: Command, page: str, tmp_path: Path
+) -> None:
+    file = edge_file(tmp_path, "[cache]\nbytes = 1_000_000\n")
+    asked = ("compare", page, "--edge", file, *BACKHAUL, *FAST, "--runs", "3")
+    for rate, is_random in (("50", True), ("100", False)):
+        (network,) = loadstone(*asked, "--hit-rate", rate).document["pages"][0]["networks"]
+        runs = [len(variant["runs"]) for variant in network["variants"]]
+        assert (network["random"], runs) == (is_random, [3 if is_random else 1] * len(NAMES))
+
+
+def test_the_bound_of_connections_behind_is_that_of_the_file(loadstone: Command, tmp_path: Path) -> None:
+    page = tmp_path / "many.json"
+    objects = [{"url": f"https://own.test/{at}", "bytes": 1000} for at in range(5)]
+    page.write_text(json.dumps({"objects": objects}))
+
+    def warm(more: str) -> float:
+        asked = ("compare", str(page), "--edge", edge_file(tmp_path, more), *BACKHAUL, *FAST)
+        return medians(loadstone(*asked).document)["edge h2 warm"]
+
+    # Four objects come at once; the last waits for three round trips behind the edge.
+    assert warm("[behind]\nconnections = 1\n") - warm("") == pytest.approx(240, abs=3)
+
+
 def test_what_the_front_says_holds_through_the_edge_alone(tmp_path: Path) -> None:
     file = edge_file(tmp_path, '[front]\nprotocol = "h2"\nmultiplexing = {policy = "round-robin"}\n')
     edge = simulated_edge.read(file, "1gbit,10ms", None, {})
