@@ -125,6 +125,7 @@ _EDGE_OF_COMPARISONS = [
     click.option(
         "--backhaul",
         metavar="NETWORK",
+        type=paths.NETWORK,
         help="With --edge: the network between it and its origins, as in 1gbit,60ms; straight loads pass it, "
         "too.  [default: simulated.backhaul of the file]",
     ),
