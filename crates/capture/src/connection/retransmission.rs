@@ -116,9 +116,6 @@ impl Evidence {
     /// Longer than this without news, in ns, is a timer: RACK waits for less at usual round trips (RFC 8985, section 6.2),
     /// and the retransmission timer for more.
     const TIMER: u64 = 150_000_000;
-    /// What RACK waits for in Linux beyond a quarter of a round trip, when there is news of segments beyond a gap: 2 ms, two
-    /// ticks of a kernel with 250 of them a second, and a machine that is busy, in ns.
-    const REORDERING_TIMER: u64 = 15_000_000;
     /// The timer waits for more than this above a round trip: ns. Linux has 200 ms.
     const LEAST_RTO: u64 = 180_000_000;
 
@@ -139,13 +136,14 @@ impl Evidence {
 
     /// Whether no news can have caused it.
     pub(crate) fn is_timer(&self) -> bool {
-        self.silence > self.longest_answer() || self.is_overdue()
+        let silence = (self.round_trip / 4 * 3).clamp(Self::LEAST_TIMER, Self::TIMER);
+        !self.is_awaited() && self.silence > silence || self.is_overdue()
     }
 
-    /// How long after news a segment can be sent again because of them: ns.
-    fn longest_answer(&self) -> u64 {
-        let reordering = if self.has_sacked { self.round_trip / 4 + Self::REORDERING_TIMER } else { 0 };
-        (self.round_trip / 4 * 3).max(reordering).clamp(Self::LEAST_TIMER, Self::TIMER)
+    /// Whether RACK's timer explains it (RFC 8985, section 6.3): there was news of what is beyond a gap, and the retransmission
+    /// timer waits for longer. RACK waits for a round trip, by which queues may have grown, and a window for reordering.
+    fn is_awaited(&self) -> bool {
+        self.has_sacked && self.age.is_some_and(|age| age < self.round_trip.saturating_add(Self::LEAST_RTO))
     }
 
     /// Whether the first segment was sent that long ago that its timer expired while there was news of others, and it is no
