@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kernel
-from conftest import Command, leave_out
+from conftest import Command, leave_out, need
 from loadstone import initial_windows
 from loadstone.initial_windows import Flight, FlightEnd, Probed, ProbedServer, Window
 
@@ -83,9 +83,10 @@ def alone(*commands: str) -> kernel.Result:
 def test_windows_of_servers_on_this_machine_are_seen_in_plain_and_under_tls(tmp_path: Path) -> None:
     (tmp_path / "large.bin").write_bytes(bytes(100_000))
     loadstone = shlex.join(kernel.LOADSTONE)
+    ip = need("ip")
     serve = f"{loadstone} serve {tmp_path}"
     result = alone(
-        "ip link set lo up",
+        f"{ip} link set lo up",
         f"{serve} --listen 127.0.0.1:8080 --plaintext > {tmp_path}/plain & plain=$!",
         f"{serve} --listen 0.0.0.0:443 --save-ca {tmp_path}/ca.pem > {tmp_path}/tls & tls=$!",
         "trap 'kill $plain $tls' EXIT",

@@ -1,6 +1,5 @@
 """The verbs `serve`, `manifest` and `fetch`: a server, what it tells ahead, and what others answer."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -285,7 +284,7 @@ def _probe_windows(
         if is_given and option.name not in ("urls", "places", "timeout", "probe_window", "as_json"):
             raise click.UsageError(f"{option.opts[0]} is not for --probe-window: leave one of them out.")
     probed = initial_windows.probe(urls, places, timeout)
-    emit(json.dumps(initial_windows.document(probed)) if as_json else initial_windows.in_words(probed))
+    emit(initial_windows.document(probed) if as_json else initial_windows.in_words(probed))
     if probed.interrupted:
         raise click.exceptions.Exit(INTERRUPTED)
     if any(server.failure for server in probed.servers):

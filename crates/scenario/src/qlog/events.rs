@@ -1,4 +1,4 @@
-//! The events of a trace as qlog lays them out (draft-ietf-quic-qlog-quic-events-01 and -recovery).
+//! The events of a trace as qlog lays them out (draft-ietf-quic-qlog-quic-events-01).
 
 use loadstone_net::tcp::{LossDetection, Repair};
 use serde::Serialize;
