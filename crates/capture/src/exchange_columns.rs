@@ -30,7 +30,7 @@ pub static EXCHANGE_COLUMNS: [TableColumn<ExchangeRow>; 18] = [
     column!(
         "kind",
         Text,
-        "By what it was found: http/1.1 by heads, h2 and spdy by frames (without a method by turns), tls by records, other by turns.",
+        "By what it was found: http/1.1 by heads, h2 and spdy by frames (without a method by turns), tls by records, other by turns; in qlog h3 and quic by streams.",
         |row| row.exchange.kind.name()
     ),
     column!("encrypted", Boolean, "Whether it went through TLS.", |row| row.exchange.encrypted),

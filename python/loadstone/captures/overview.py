@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from loadstone import text
-from loadstone.captures.tables import CONNECTIONS, SOCKETS
+from loadstone.captures.tables import CONNECTIONS, QLOG, SOCKETS
 
 _QUANTILES = (0.1, 0.5, 0.9, 0.99)
 _COUNTS = ("data_packets", "data_bytes", "retransmitted_packets", "retransmitted_bytes", "spurious")
@@ -48,7 +48,12 @@ def _quantiles(values: pl.Series) -> dict[str, float | None]:
 def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
     """Show what was read, and what it says."""
     lines = [text.shorten(text.harmless(comment), 200) for comment in read["comments"]]
-    lines += _sockets(read) if read.get(SOCKETS) else _packets(read, summed)
+    if read.get(SOCKETS):
+        lines += _sockets(read)
+    elif read.get(QLOG):
+        lines += _traces(read, summed)
+    else:
+        lines += _packets(read, summed)
     lines += ["", *_distributions(summed["quantiles"]), "", *_again(summed)]
     return "\n".join(lines)
 
@@ -56,6 +61,12 @@ def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:
 def _sockets(read: dict[str, Any]) -> list[str]:
     files, connections = text.count(len(read["files"]), "file"), text.count(read["connections"], "connection")
     return [f"{files} that `ss` printed; {connections} of TCP, each as it was told of last"]
+
+
+def _traces(read: dict[str, Any], summed: dict[str, Any]) -> list[str]:
+    files, connections = text.count(len(read["files"]), "file"), text.count(read["connections"], "connection")
+    by = " and ".join(f"{count:,} at the {side}" for side, count in sorted(summed["captured_at"].items()))
+    return [f"{files} of qlog; {connections}" + (f", noted {by}" if by else "")]
 
 
 def _packets(read: dict[str, Any], summed: dict[str, Any]) -> list[str]:

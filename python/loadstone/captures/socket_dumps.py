@@ -7,7 +7,7 @@ A connection that stands in it several times is one row: what was told of it las
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,8 @@ def _is_dump(path: str) -> bool:
     return bool(words) and words[0] in {b"State", b"Netid", *(state.encode() for state in _STATES)}
 
 
-def rows(paths: Sequence[str], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """Give the rows of the connections in such dumps; columns that they do not tell are missing.
+def rows(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Give the rows of the connections in such dumps, with the columns that they tell.
 
     Raises:
         InputError: if a file cannot be read, or tells nothing of its connections.
@@ -103,9 +103,7 @@ def rows(paths: Sequence[str], columns: Iterable[str]) -> list[dict[str, Any]]:
                 # Another connection has the same ports.
                 ended.append(before)
             last[ends] = one
-    names = tuple(columns)
-    sockets = [*ended, *last.values()]
-    return [dict.fromkeys(names) | _row(number, one) for number, one in enumerate(sockets, 1)]
+    return [_row(number, one) for number, one in enumerate([*ended, *last.values()], 1)]
 
 
 def _acked(one: _Socket) -> float:

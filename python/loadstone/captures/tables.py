@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from loadstone import files
 from loadstone._native import LoadstoneError, PacketTables, packet_columns_json
 from loadstone.captures import socket_dumps
+from loadstone.captures.qlog import qlog_rows, qlog_traces
 from loadstone.captures.tables_folder import CAPTURE
 from loadstone.files import STANDARD, InputError
 
@@ -33,8 +34,8 @@ QUIC = "quic"
 TABLES = (CONNECTIONS, EXCHANGES, RETRANSMISSIONS, QUIC)
 PERIODS, PACKETS = "periods", "packets"
 ON_DEMAND = (PERIODS, PACKETS)
-SOCKETS = "sockets"
-"""Says in the description that no packets were read, but what a kernel told of its sockets."""
+SOCKETS, QLOG = "sockets", "qlog"
+"""Say in the description that no packets were read, but what a kernel told of sockets, or what ends noted."""
 
 IDLE_S = 900
 """A connection without a packet for so long is over."""
@@ -84,10 +85,10 @@ def read(
         InputError: if a file is no capture, if the folder cannot be written, or if there is no connection of
             that number.
     """
-    if socket_dumps.are(paths):
+    if told := SOCKETS if socket_dumps.are(paths) else QLOG if qlog_traces.are(paths) else None:
         if periods or keys or packets_of is not None or heads is not None:
-            raise InputError(f"{paths[0]}: there are no packets in what `ss` prints: ask for its table alone")
-        return _read_sockets(paths, folder)
+            raise InputError(f"{paths[0]}: there are no packets in it: ask for its tables alone")
+        return _read_told(paths, folder, told)
     _check(paths)
     is_page = heads is not None
     tables = PacketTables(idle_s, MOST_OPEN, threads, periods, packets_of, is_page)
@@ -119,20 +120,29 @@ def read(
     return document
 
 
-def _read_sockets(paths: Sequence[str], folder: str) -> dict[str, Any]:
-    """Read dumps of sockets in place of captures: only the table of connections has rows."""
-    names = schema(CONNECTIONS)
-    rows = socket_dumps.rows(paths, names.names)
-    whole = [field.name for field in names if field.type == pa.int64()]
-    for row in rows:
-        row |= {name: int(row[name]) for name in whole if row[name] is not None}
+def _read_told(paths: Sequence[str], folder: str, told: str) -> dict[str, Any]:
+    """Read in place of packets what somebody told of connections: tables as far as that reaches."""
+    unread: list[dict[str, str]] = []
+    if told == SOCKETS:
+        rows = {CONNECTIONS: socket_dumps.rows(paths), EXCHANGES: []}
+    else:
+        found = qlog_rows.rows(paths)
+        rows, unread = {CONNECTIONS: found.connections, EXCHANGES: found.exchanges}, found.unread
     totals = json.loads(PacketTables(IDLE_S, 1, 1).totals_json())
-    document = {"files": list(paths), **totals, "connections": len(rows), "unread": [], "interrupted": False}
-    document[SOCKETS] = True
+    document = {"files": list(paths), **totals, "connections": len(rows[CONNECTIONS]), "unread": unread}
+    document |= {"interrupted": False, told: True}
     with _Writers(folder, TABLES) as writers:
-        writers.write_rows(CONNECTIONS, pa.Table.from_pylist(rows, names))
+        for table, of_table in rows.items():
+            writers.write_rows(table, _from_rows(of_table, schema(table)))
         writers.finish(document)
     return document
+
+
+def _from_rows(rows: Sequence[dict[str, Any]], fields: pa.Schema) -> pa.Table:
+    """Make a table of rows; columns that they do not have are missing."""
+    whole = [field.name for field in fields if field.type == pa.int64()]
+    of_table = [row | {name: int(row[name]) for name in whole if row.get(name) is not None} for row in rows]
+    return pa.Table.from_pylist(of_table, fields)
 
 
 def _check(paths: Sequence[str]) -> None:

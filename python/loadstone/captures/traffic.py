@@ -223,7 +223,8 @@ def _derived(connections: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_places(connections: pl.DataFrame, places: Places) -> pl.DataFrame:
-    clients = connections["client"].unique(maintain_order=True).to_list()
+    # Traces of qlog need not say whose they are.
+    clients = connections["client"].drop_nulls().unique(maintain_order=True).to_list()
     known = [{"client": client, PREFIX: _prefix(client), **places.of(client)} for client in clients]
     schema = dict.fromkeys(("client", PREFIX, *places.columns), pl.String)
     return connections.with_columns(pl.col("client").cast(pl.String)).join(

@@ -108,7 +108,8 @@ def capture(
 ) -> None:
     """Say what captures of packets tell of TCP's connections: pcap or pcapng, also .gz and .zst.
 
-    What `ss -tin` prints of a machine's connections is read as well, as far as it reaches.
+    What `ss -tin` prints of a machine's connections, and what ends of QUIC note with qlog, is read as well,
+    as far as it reaches.
 
     Round trips, bytes, what was sent again and why; docs/captures.md has the columns of the tables.
     """

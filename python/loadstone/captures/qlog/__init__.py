@@ -1,0 +1,1 @@
+"""Traces of connections that their ends noted with qlog, as rows of the tables of captures."""
