@@ -39,9 +39,11 @@ def render(columns: Waterfall, end_ms: float, width: int) -> str:
     side = max(map(len, table)) + 2
     chart = max(10, width - side)
     lines = [table[0].ljust(side) + _axis(end_ms, chart)]
+    sent = sent_or_promised(columns)
     marks = zip(
-        columns["found_ms"],
-        sent_or_promised(columns),
+        # No capture knows when an object was found.
+        [sent if found is None else found for found, sent in zip(columns["found_ms"], sent, strict=True)],
+        sent,
         columns["first_byte_ms"],
         columns["last_byte_ms"],
         strict=True,

@@ -116,6 +116,33 @@ def test_the_page_that_is_made_takes_as_long_on_the_network_that_is_made(
 
 
 @pytest.mark.parametrize("protocol", ["http/1.1", "h2", "spdy/3.1"])
+def test_the_capture_s_waterfall_is_the_load_s(loadstone: Command, tmp_path: Path, protocol: str) -> None:
+    path = tmp_path / "load.pcapng"
+    given = ["--network", "10/1mbit,60ms,1%", "--protocol", protocol, "--tls", "none", "--runs", "1"]
+    told = loadstone("load", SHOP, *given, "--pcap", str(path), "--waterfall", "--json").document["runs"][0]
+    captured = made(loadstone, str(path), "--waterfall")["waterfall"]
+
+    def by_name(columns: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        names = [name.split("://")[1].partition("?")[0] for name in columns["name"]]
+        return {name: {column: of[row] for column, of in columns.items()} for row, name in enumerate(names)}
+
+    simulated, seen = by_name(told["waterfall"]), by_name(captured)
+    assert seen.keys() == simulated.keys()
+    for name, one in simulated.items():
+        again = seen[name]
+        # What a browser has sent may wait for its congestion window.
+        assert one["sent_ms"] - 0.1 <= again["sent_ms"] < one["arrived_ms"], name
+        assert again["last_byte_ms"] == pytest.approx(one["last_byte_ms"], abs=1.0), name
+        # A browser has a head when the packet with its end is there: 1.2 ms after that with its first byte.
+        assert one["first_byte_ms"] - 1.3 <= again["first_byte_ms"] <= one["first_byte_ms"] + 0.1, name
+        assert again["bytes"] == one["bytes"]
+    drawn = loadstone("capture", str(path), "--page", "--waterfall").out
+    assert "sent, waiting for an answer" in drawn and "shop.example.test/" in drawn
+    refused = loadstone("capture", str(path), "--waterfall")
+    assert refused.code == 2 and "--waterfall is about the page that --page makes" in refused.err
+
+
+@pytest.mark.parametrize("protocol", ["http/1.1", "h2", "spdy/3.1"])
 def test_the_page_has_the_objects_of_the_load(loadstone: Command, tmp_path: Path, protocol: str) -> None:
     path, folder = tmp_path / "load.pcapng", tmp_path / "page"
     load(loadstone, SHOP, "10mbit,40ms", protocol, path)

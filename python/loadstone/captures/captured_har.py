@@ -54,6 +54,20 @@ def authority(request: CapturedRequest) -> str:
     return host if is_usual else f"{host}:{port}"
 
 
+def body(request: CapturedRequest) -> int:
+    """Give the bytes of a response's body as they came."""
+    stated: int | None = request.exchange["body_bytes"]
+    if stated is not None:
+        return stated
+    bytes_of_all: int = request.exchange["response_bytes"]
+    return max(bytes_of_all - request.response_head_bytes, 0)
+
+
+def content_type(request: CapturedRequest) -> str:
+    """Give what the response says it is (RFC 9110, section 8.3)."""
+    return next((value for name, value in request.response if name == "content-type"), "")
+
+
 def _entry(request: CapturedRequest, start: float, *, is_first: bool) -> dict[str, Any]:
     exchange, connection = request.exchange, request.connection
     kind = exchange["kind"]
@@ -77,8 +91,8 @@ def _entry(request: CapturedRequest, start: float, *, is_first: bool) -> dict[st
             "httpVersion": _VERSIONS[kind],
             "headers": _fields(request.response),
             "headersSize": request.response_head_bytes,
-            "bodySize": _body(request),
-            "content": {"mimeType": _value(request.response, "content-type")},
+            "bodySize": body(request),
+            "content": {"mimeType": content_type(request)},
         },
         "timings": {
             "send": exchange["request_time_ms"],
@@ -115,18 +129,5 @@ def _upload(request: CapturedRequest) -> int:
     return max(rest, 0) if request.exchange["kind"] == "http/1.1" else 0
 
 
-def _body(request: CapturedRequest) -> int:
-    """Give the bytes of a response's body as they came."""
-    stated: int | None = request.exchange["body_bytes"]
-    if stated is not None:
-        return stated
-    bytes_of_all: int = request.exchange["response_bytes"]
-    return max(bytes_of_all - request.response_head_bytes, 0)
-
-
 def _fields(head: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in head if not name.startswith(":")]
-
-
-def _value(head: Sequence[tuple[str, str]], name: str) -> str:
-    return next((value for own, value in head if own == name), "")

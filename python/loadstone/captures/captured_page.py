@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import _native, experiment, har_servers, pages, variants
-from loadstone.captures import captured_har, tables
+from loadstone.captures import captured_har, captured_waterfall, tables
 from loadstone.captures.client_capture import ClientCapture
 from loadstone.captures.inferred_network import InferredNetwork
 from loadstone.captures.tables_folder import CAPTURE
@@ -15,6 +15,7 @@ from loadstone.experiment import Cell, UsualLoad
 from loadstone.files import InputError
 from loadstone.origin import LEAST_LOSS_PCT
 from loadstone.pages import Page
+from loadstone.typed import Waterfall
 
 PAGE, SCENARIO = "captured.page.json", "scenario.json"
 """What the page and the scenario are called in the folder."""
@@ -51,6 +52,22 @@ class CapturedPage:
     """The addresses at which each host was, as far as that is known."""
     har_is_of_it: bool
     """Whether a HAR beside the capture names servers of it: both are of one load."""
+    keep_secrets: bool
+
+    @property
+    def begun_ms(self) -> float:
+        """Give when the load began, in ms since 1970: with its first connection, else its first request."""
+        first = self.capture.requests[0]
+        begun: float = first.connection["start_ms"] if first.exchange["exchange"] == 1 else first.sent_ms
+        return begun
+
+    @property
+    def waterfall(self) -> Waterfall | None:
+        """Give when each object was asked for and came; nothing where no request could be read."""
+        requests = self.capture.requests
+        if not requests:
+            return None
+        return captured_waterfall.waterfall(requests, self.begun_ms, keep_secrets=self.keep_secrets)
 
     @property
     def captured_ms(self) -> float | None:
@@ -59,11 +76,9 @@ class CapturedPage:
         if not requests:
             recorded: float | None = self.page.notes.get("load_ms")
             return recorded if self.har_is_of_it else None
-        first = requests[0]
-        begin = first.connection["start_ms"] if first.exchange["exchange"] == 1 else first.sent_ms
-        return max(each.ended_ms for each in requests) - begin
+        return max(each.ended_ms for each in requests) - self.begun_ms
 
-    def document(self) -> dict[str, Any]:
+    def document(self, *, with_waterfall: bool = False) -> dict[str, Any]:
         """Give it for programs."""
         network = self.network
         up_pct = 100 * network.again_up / network.segments_up if network.segments_up else 0.0
@@ -88,6 +103,7 @@ class CapturedPage:
             "captured_ms": self.captured_ms,
             "simulated_ms": self.simulated.plt_ms,
             "simulated_range_ms": self.simulated.range_ms,
+            **({"waterfall": self.waterfall} if with_waterfall else {}),
         }
 
     def write(self, folder: str | None) -> None:
@@ -145,7 +161,9 @@ def captured_page(
         loss = 0.0
     text, cell = fields["network"], experiment.cell(page, fields)
     known = {host: sorted(addresses) for host, addresses in sorted(hosts.items())}
-    return CapturedPage(page, capture, network, text, loss, cell, simulated, known, har_is_of_it)
+    return CapturedPage(
+        page, capture, network, text, loss, cell, simulated, known, har_is_of_it, asked.keep_secrets
+    )
 
 
 def _page(capture: ClientCapture, *, keep_secrets: bool) -> Page:

@@ -3,12 +3,20 @@
 import shlex
 from pathlib import Path
 
-from loadstone import text
+from loadstone import text, waterfall
 from loadstone.captures.captured_page import PAGE, SCENARIO, CapturedPage
 from loadstone.captures.inferred_network import InferredNetwork
 
 _FEW_PACKETS = 45
 """Fewer are less than the busiest moment of a link has (64 KiB)."""
+
+
+def waterfall_text(made: CapturedPage, width: int) -> str:
+    """Draw when each object was asked for, and when it came."""
+    columns, end_ms = made.waterfall, made.captured_ms
+    if columns is None or end_ms is None:
+        return "no waterfall: no request in the capture could be read"
+    return waterfall.render(columns, end_ms, width)
 
 
 def in_words(made: CapturedPage, folder: str | None) -> str:

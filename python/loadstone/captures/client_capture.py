@@ -43,6 +43,12 @@ class CapturedRequest:
         return sent
 
     @property
+    def answered_ms(self) -> float | None:
+        """Give when the first of the response was there, in ms since 1970."""
+        wait: float | None = self.exchange["response_wait_ms"]
+        return None if wait is None else self.sent_ms + (self.exchange["request_time_ms"] or 0.0) + wait
+
+    @property
     def ended_ms(self) -> float:
         """Give when the last of the response was there; of the request, where there is none."""
         exchange = self.exchange

@@ -116,6 +116,9 @@ def read(
             )
         writers.finish(document)
     if interrupted is not None:
+        if is_page:
+            # No page will be made of them.
+            Path(folder, f"{PACKETS}.parquet").unlink(missing_ok=True)
         raise interrupted
     return document
 

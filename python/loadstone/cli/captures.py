@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from loadstone import options, paths, progress
+from loadstone import options, paths, progress, text
 from loadstone.cli.console import Verb, emit, examples, say
 from loadstone.files import replacement
 from loadstone.names import shown_words
@@ -88,6 +88,11 @@ from loadstone.names import shown_words
     help="Take the page from this HAR of the same load, where no request can be read: then the capture gives "
     "the network alone.",
 )
+@click.option(
+    "--waterfall",
+    is_flag=True,
+    help="With --page: show when each object was asked for, and when it came.",
+)
 @options.KEEP_SECRETS
 @options.THREADS
 @options.JSON
@@ -102,6 +107,7 @@ def capture(
     clients: tuple[str, ...],
     page_number: int | None,
     har: str | None,
+    waterfall: bool,
     keep_secrets: bool,
     threads: int | None,
     as_json: bool,
@@ -119,6 +125,7 @@ def capture(
         "client": clients or None,
         "page-number": page_number,
         "har": har,
+        "waterfall": waterfall or None,
         "keep-secrets": keep_secrets or None,
     }
     for name, value in of_page.items():
@@ -139,7 +146,12 @@ def capture(
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")
     if heads is not None:
-        emit({**read, "page": made.document()} if as_json else captured_page_output.in_words(made, folder))
+        if as_json:
+            emit({**read, "page": made.document(with_waterfall=waterfall)})
+            return
+        emit(captured_page_output.in_words(made, folder))
+        if waterfall:
+            emit("\n" + captured_page_output.waterfall_text(made, text.width()))
         return
     emit({**read, **summed} if as_json else overview.in_words(read, summed))
 
