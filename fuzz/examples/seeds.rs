@@ -9,6 +9,7 @@ use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Content, Event, Fields, Multiplexing, Priority, Protocol, Push, TransportStream,
 };
 use loadstone_http::{RequestHead, RequestId, ResponseHead, ServerSession, Session, SessionFactory, Wire};
+use loadstone_scenario::{CapturePoint, Plan, Scenario};
 use loadstone_units::Time;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ fn main() -> io::Result<()> {
         ("recording", texts(&RECORDINGS)),
         ("scenario", scenarios()),
         ("packet", packets()),
+        ("capture_file", captures()),
         ("bounds", bombs()),
         ("recorded_site", texts(&RECORDED_SITES)),
     ] {
@@ -454,6 +456,24 @@ fn scenarios() -> Vec<Seed> {
     let by_variant =
         variants.iter().enumerate().map(|(at, it)| (format!("variant-{at}"), scenario("dsl", it).into_bytes()));
     by_network.chain(by_variant).collect()
+}
+
+/// Loads that lose packets, as they are captured at the server.
+fn captures() -> Vec<Seed> {
+    let objects: Vec<_> = (0..4).map(|n| format!(r#"{{"url":"https://a.test/{n}","bytes":9000}}"#)).collect();
+    let of = |protocol: &str, tls: &str| {
+        let variant = format!(r#"{{"protocol":"{protocol}","tls":"{tls}"}}"#);
+        let page = format!(r#"{{"objects":[{}]}}"#, objects.join(","));
+        let scenario = format!(r#"{{"page":{page},"network":"10/1mbit,40ms,loss=4%","variant":{variant}}}"#);
+        let scenario = Scenario::from_json(scenario.as_bytes()).expect("it is a scenario");
+        let plan = Plan::new(&scenario).expect("it can be loaded");
+        let outcome = loadstone_sim::run_captured(&plan, loadstone_units::Seed(7), 1_000);
+        let mut file = Vec::new();
+        let capture = outcome.capture.expect("it is asked for");
+        capture.write_pcapng(CapturePoint::Server, 128, &mut file).expect("memory takes what is written");
+        (format!("{}-tls-{tls}", protocol.replace('/', "-")), file)
+    };
+    vec![of("http/1.1", "none"), of("h2", "none"), of("spdy/3.1", "none"), of("h2", "1.3")]
 }
 
 /// IPv4 and TCP as a TUN device hands them over.
