@@ -146,14 +146,16 @@ impl Socket {
     /// [`ErrorKind::WouldBlock`] if there is no room.
     pub(crate) fn room(&self, pending: u64) -> io::Result<u64> {
         self.stream.try_io(Interest::WRITABLE, || {
-            // The kernel reports writability only after a poll or write found none (SOCK_NOSPACE). This poll
-            // sets that flag, by the same rule, so waiting afterwards is safe.
-            let mut look = [PollFd::new(self.stream.as_fd(), PollFlags::POLLOUT)];
-            if poll(&mut look, PollTimeout::ZERO)? == 0 {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-            Ok(self.room_after(u64::from(self.info()?.unsent) + pending))
+            let room = self.room_after(u64::from(self.info()?.unsent) + pending);
+            if room > 0 || self.is_writable()? { Ok(room) } else { Err(ErrorKind::WouldBlock.into()) }
         })
+    }
+
+    /// Whether the kernel finds room. It reports writability only after a poll or write found none (SOCK_NOSPACE): this
+    /// poll sets that flag, by the same rule, so waiting afterwards is safe.
+    fn is_writable(&self) -> io::Result<bool> {
+        let mut look = [PollFd::new(self.stream.as_fd(), PollFlags::POLLOUT)];
+        Ok(poll(&mut look, PollTimeout::ZERO)? > 0)
     }
 
     /// The limit of unsent bytes (TCP_NOTSENT_LOWAT).
