@@ -6,8 +6,8 @@
 //! tail loss probes (RFC 8985, section 7), which would look like a larger window.
 
 use crate::packet::{CapturedFlags, TcpPacket};
-use crate::segment_writer::OutgoingSegment;
 use loadstone_net::Assembler;
+use loadstone_scenario::SegmentHeader;
 use loadstone_units::Time;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// What is announced until the flight is over: all that fits without a scaled window.
 const RECEIVE_WINDOW: u16 = u16::MAX;
+/// The kind and length of the option that announces an MSS (RFC 9293, section 3.2).
+const MSS_OPTION: [u8; 2] = [2, 4];
 /// Every host of IPv4 takes segments of this many bytes (RFC 9293, section 3.7.1).
 const REQUEST_SEGMENT: usize = 536;
 /// When a SYN or request is sent again (RFC 6298, section 2).
@@ -199,7 +201,8 @@ impl FlightProbe {
                 self.deadline = now + TIMEOUT;
                 self.syn_sent = now;
                 let flags = CapturedFlags { syn: true, ..CapturedFlags::default() };
-                self.send(OutgoingSegment { flags, mss: Some(self.mss), ..self.segment(0) }, &[]);
+                let options = [MSS_OPTION, self.mss.to_be_bytes()].concat();
+                self.send(SegmentHeader { flags, options, ..self.segment(0) }, &[]);
             }
             ProbeState::SynSent => self.end(Err(NoFlight::NoAnswer)),
             ProbeState::Asked(until) if now >= until => self.end(Err(NoFlight::NoResponse)),
@@ -279,7 +282,7 @@ impl FlightProbe {
         if self.state != ProbeState::SynSent {
             let flags = CapturedFlags { rst: true, ..CapturedFlags::default() };
             let sequence = self.sent();
-            self.send(OutgoingSegment { flags, sequence, ..self.segment(0) }, &[]);
+            self.send(SegmentHeader { flags, sequence, ..self.segment(0) }, &[]);
         }
         self.state = ProbeState::Over(ended);
         self.deadline = Time::NEVER;
@@ -297,23 +300,25 @@ impl FlightProbe {
 
     fn acknowledge(&mut self, acknowledgement: u32) {
         let sequence = if self.state == ProbeState::SynSent { self.own_first.wrapping_add(1) } else { self.sent() };
-        self.send(OutgoingSegment { acknowledgement, sequence, ..self.segment(0) }, &[]);
+        self.send(SegmentHeader { acknowledgement, sequence, ..self.segment(0) }, &[]);
     }
 
     /// A segment so many bytes behind the SYN, which acknowledges the server's SYN.
-    fn segment(&self, distance: u32) -> OutgoingSegment {
-        OutgoingSegment {
+    fn segment(&self, distance: u32) -> SegmentHeader {
+        SegmentHeader {
             source: self.ends.0,
             destination: self.ends.1,
             sequence: self.own_first.wrapping_add(distance),
             acknowledgement: self.first,
             window: RECEIVE_WINDOW,
             flags: CapturedFlags { ack: true, ..CapturedFlags::default() },
-            mss: None,
+            id: 0,
+            push: false,
+            options: Vec::new(),
         }
     }
 
-    fn send(&mut self, segment: OutgoingSegment, payload: &[u8]) {
+    fn send(&mut self, segment: SegmentHeader, payload: &[u8]) {
         self.out.push_back(segment.packet(payload));
     }
 }

@@ -3,9 +3,9 @@
 use crate::script::{Form, WINDOW_SCALE};
 use loadstone_bed::packet::TcpPacket;
 use loadstone_net::tcp::{Flags, Sacks, Segment};
-use loadstone_scenario::checksum;
+use loadstone_scenario::{CapturedFlags, SegmentHeader};
 use loadstone_units::Time;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 
 /// Where the script's end begins to count its numbers, and its timestamps in ms.
@@ -47,34 +47,19 @@ impl Wire {
             }
         }
         let window = form.announced() >> if form.syn { 0 } else { WINDOW_SCALE };
-        let bit = |flag: bool, bit: u8| if flag { bit } else { 0 };
-        let mut segment = Vec::new();
-        segment.extend(self.script.1.to_be_bytes());
-        segment.extend(self.tested.1.to_be_bytes());
-        segment.extend(INITIAL.wrapping_add(numbers.start as u32).to_be_bytes());
-        segment.extend(form.ack.map_or(0, |ack| self.initial.wrapping_add(ack as u32)).to_be_bytes());
-        segment.push((5 + options.len() as u8 / 4) << 4);
-        segment.push(bit(form.fin, 1) | bit(form.syn, 2) | bit(form.push, 8) | bit(form.ack.is_some(), 16));
-        segment.extend((window as u16).to_be_bytes());
-        segment.extend([0; 4]);
-        segment.extend(options);
-        segment.resize(segment.len() + (numbers.end - numbers.start) as usize, 0);
-        self.enveloped(segment)
-    }
-
-    /// The packet with this segment from the script's end.
-    fn enveloped(&self, mut segment: Vec<u8>) -> Vec<u8> {
-        let (from, to) = (self.script.0.octets(), self.tested.0.octets());
-        let pseudo = [&from[..], &to, &[0, 6], &(segment.len() as u16).to_be_bytes(), &segment].concat();
-        segment[16..18].copy_from_slice(&checksum(&pseudo).to_be_bytes());
-        let mut packet = vec![0x45, 0];
-        packet.extend((20 + segment.len() as u16).to_be_bytes());
-        packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
-        packet.extend([from, to].concat());
-        let sum = checksum(&packet);
-        packet[10..12].copy_from_slice(&sum.to_be_bytes());
-        packet.extend(segment);
-        packet
+        let end = |(address, port)| SocketAddrV4::new(address, port);
+        let header = SegmentHeader {
+            source: end(self.script),
+            destination: end(self.tested),
+            id: 0,
+            sequence: INITIAL.wrapping_add(numbers.start as u32),
+            acknowledgement: form.ack.map_or(0, |ack| self.initial.wrapping_add(ack as u32)),
+            flags: CapturedFlags { syn: form.syn, fin: form.fin, rst: false, ack: form.ack.is_some() },
+            push: form.push,
+            window: window as u16,
+            options,
+        };
+        header.packet(&vec![0; (numbers.end - numbers.start) as usize])
     }
 
     /// The segment in a packet of the tested end; in words, if it is none of the connection.

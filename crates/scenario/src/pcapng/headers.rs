@@ -1,6 +1,6 @@
-//! The headers of a captured packet as bytes: IPv4 (RFC 791), TCP and its options (RFC 9293, RFC 7323, RFC 2018).
+//! The headers of a captured packet, with TCP's options (RFC 9293, RFC 7323, RFC 2018).
 
-use crate::{Captured, checksum};
+use crate::{Captured, SegmentHeader};
 use core::net::SocketAddrV4;
 
 /// Bytes of the headers without options.
@@ -9,9 +9,6 @@ const BARE: usize = 40;
 const MAX_OPTIONS: usize = 40;
 /// The MSS that SYNs announce: what fits into 1,500 bytes without options (RFC 9293, section 3.7.1).
 const MSS: u16 = 1460;
-const DONT_FRAGMENT: u16 = 0x4000;
-const TIME_TO_LIVE: u8 = 64;
-const TCP: u8 = 6;
 /// Windows are shifted by so many bits at most (RFC 7323, section 2.3).
 const MAX_SHIFT: u8 = 14;
 
@@ -40,47 +37,19 @@ pub(super) fn headers(packet: &Captured, payload: Option<&[u8]>, addressing: &Ad
     let mut options = options(packet, addressing, room);
     // NOPs; a header's length is a multiple of four.
     options.resize(room.next_multiple_of(4), 1);
-    let mut tcp = tcp(packet, addressing, options.len());
-    tcp.extend(&options);
-    let (source, destination) = (addressing.source.ip().octets(), addressing.destination.ip().octets());
-    let segment_len = (tcp.len() as u32 + packet.len) as u16;
-    let pseudo = [&source[..], &destination, &[0, TCP], &segment_len.to_be_bytes()].concat();
-    let sum = checksum(&[pseudo.as_slice(), &tcp, payload.unwrap_or_default()].concat());
-    put_checksum(&mut tcp, 16, sum);
-    let mut bytes = ip(packet, addressing);
-    bytes.extend(tcp);
-    bytes
-}
-
-fn ip(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
-    let mut header = vec![0x45, 0];
-    header.extend((packet.bytes as u16).to_be_bytes());
-    header.extend(addressing.id.to_be_bytes());
-    header.extend(DONT_FRAGMENT.to_be_bytes());
-    header.extend([TIME_TO_LIVE, TCP, 0, 0]);
-    header.extend(addressing.source.ip().octets());
-    header.extend(addressing.destination.ip().octets());
-    let sum = checksum(&header);
-    put_checksum(&mut header, 10, sum);
-    header
-}
-
-/// TCP's header up to its options, without the checksum.
-fn tcp(packet: &Captured, addressing: &Addressing, options: usize) -> Vec<u8> {
-    let flags = packet.flags;
-    let bits = [(flags.fin, 0x01), (flags.syn, 0x02), (flags.rst, 0x04), (flags.ack, 0x10)];
-    let shift = if flags.syn { 0 } else { addressing.window_shift };
-    let window = (packet.window >> shift).min(u16::MAX.into()) as u16;
-    let mut header = Vec::new();
-    header.extend(addressing.source.port().to_be_bytes());
-    header.extend(addressing.destination.port().to_be_bytes());
-    header.extend((packet.seq as u32).to_be_bytes());
-    header.extend((packet.ack as u32).to_be_bytes());
-    header.push(((20 + options) as u8 / 4) << 4);
-    header.push(bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum());
-    header.extend(window.to_be_bytes());
-    header.extend([0; 4]);
-    header
+    let shift = if packet.flags.syn { 0 } else { addressing.window_shift };
+    let header = SegmentHeader {
+        source: addressing.source,
+        destination: addressing.destination,
+        id: addressing.id,
+        sequence: packet.seq as u32,
+        acknowledgement: packet.ack as u32,
+        flags: packet.flags,
+        push: false,
+        window: (packet.window >> shift).min(u16::MAX.into()) as u16,
+        options,
+    };
+    header.bytes(packet.len, payload.unwrap_or_default())
 }
 
 /// A segment's options as Linux orders them, those that fit.
@@ -117,10 +86,6 @@ fn sack_blocks(packet: &Captured, addressing: &Addressing) -> Vec<u8> {
     let duplicate = (packet.dsack_end > 0).then_some(addressing.dsack_start..packet.dsack_end);
     let blocks = duplicate.into_iter().chain(packet.sacks.iter().cloned());
     blocks.flat_map(|block| [block.start, block.end]).flat_map(|number| (number as u32).to_be_bytes()).collect()
-}
-
-fn put_checksum(header: &mut [u8], at: usize, sum: u16) {
-    header[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
 #[cfg(test)]
