@@ -168,7 +168,7 @@ const OF_DIRECTIONS: [[TableColumn<TcpConnection>; 2]; 47] = [
         "first_flight_packets_up",
         "first_flight_packets_down",
         Integer,
-        "packets with data before the first of them was acknowledged (initial window pkts).",
+        "packets with new data before the first of them was acknowledged (initial window pkts).",
         |h| h.counts.first_flight_packets
     ),
     both!("first_flight_bytes_up", "first_flight_bytes_down", Integer, "bytes of these (initial window bytes).", |h| h

@@ -141,7 +141,10 @@ impl PacketNotes {
             let count = counts.entry((packet.connection, packet.sender)).or_default();
             *count = count.wrapping_add(1);
             ids[at] = *count;
-            starts.insert((packet.connection, packet.sender, packet.numbers().end), packet.seq);
+            // Others begin where the segment before them ends.
+            if !packet.numbers().is_empty() {
+                starts.insert((packet.connection, packet.sender, packet.numbers().end), packet.seq);
+            }
         }
         let scaled = capture.packets.iter().filter(|packet| !packet.flags.syn);
         PacketNotes {

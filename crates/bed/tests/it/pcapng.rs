@@ -192,6 +192,24 @@ fn a_file_has_each_packet_where_and_when_it_is_seen_with_the_headers_that_it_has
     assert!(duplicates > 0, "nothing came twice");
 }
 
+/// Requests come twice where their acknowledgements are lost; what their senders send then has no data.
+#[test]
+fn a_duplicate_has_the_numbers_of_the_segment_with_data_that_came_twice() {
+    let objects: Vec<_> = (0..30).map(|n| format!(r#"{{"url": "https://a.test/{n}", "bytes": 900}}"#)).collect();
+    let text = format!(
+        r#"{{"page": {{"objects": [{}]}}, "network": "2/1mbit,40ms,12%", "variant": {{"connections": 2}}}}"#,
+        objects.join(",")
+    );
+    let plan = Plan::new(&Scenario::from_json(text.as_bytes()).unwrap()).unwrap();
+    let mut duplicates = 0;
+    for seed in 1..=SEEDS {
+        let capture = loadstone_sim::run_captured(&plan, Seed(seed), ALL).capture.unwrap();
+        check(&capture, CapturePoint::Link);
+        duplicates += capture.packets.iter().filter(|packet| packet.link.is_down() && packet.dsack_end > 0).count();
+    }
+    assert!(duplicates > 0, "no request came twice");
+}
+
 #[test]
 fn comments_say_why_as_often_as_the_senders_have_counted_it() {
     let mut spurious = 0;

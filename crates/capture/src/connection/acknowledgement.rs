@@ -54,8 +54,13 @@ impl HalfConnection {
             self.counts.spurious += disorder.judge_by_time(early, acked, ack);
             disorder.handle_advance(ack);
         }
+        // The acknowledgement may have waited for a segment below that was sent again since.
+        let mut latest_below = 0;
         while let Some(segment) = self.flight.take_acknowledged(ack) {
-            self.take_round_trip(at, ack, &segment);
+            if latest_below <= segment.sent {
+                self.take_round_trip(at, ack, &segment);
+            }
+            latest_below = latest_below.max(segment.sent);
         }
         self.acked = ack;
         if !self.first_flight_over && ack > self.isn + 1 {
@@ -68,7 +73,7 @@ impl HalfConnection {
     }
 
     /// A round trip is measured by a segment whose end is what is acknowledged, that was sent once (Karn), and after
-    /// which no segment before it was sent: the acknowledgement may have waited for that one.
+    /// which the last one that was sent again is not one before it, acknowledged or not.
     fn take_round_trip(&mut self, at: u64, ack: u64, segment: &SentSegment) {
         let is_measured = segment.end() == ack && segment.copies == 0;
         let sent_below = self.disorder.as_ref().map_or((0, 0), |disorder| disorder.sent_below);

@@ -299,6 +299,7 @@ impl HalfConnection {
     fn handle_numbers(&mut self, at: u64, header: &TcpHeader<'_>, other: OtherEnd) {
         let start = unwrap(header.seq, self.next);
         let (end, before) = (start + header.numbers(), self.next);
+        let sent_again = self.counts.retransmitted_packets;
         if header.len > 0 && end > self.next {
             self.note_new_data(at, start, header, other);
         }
@@ -317,7 +318,7 @@ impl HalfConnection {
         if header.len > 0 && self.full_since.is_none() && other.window.is_some_and(|window| !self.has_room(window)) {
             self.full_since = Some(SeenAt::new(at));
         }
-        if !self.first_flight_over && header.len > 0 {
+        if !self.first_flight_over && header.len > 0 && self.counts.retransmitted_packets == sent_again {
             self.counts.first_flight_packets += 1;
             self.counts.first_flight_bytes += u64::from(header.len);
         }

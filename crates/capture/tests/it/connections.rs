@@ -53,6 +53,20 @@ fn the_first_flight_ends_when_the_first_data_is_acknowledged() {
 }
 
 #[test]
+fn what_is_sent_again_is_no_more_of_the_first_flight() {
+    let mut packets = handshake();
+    packets.extend([
+        down(60_000, ACK, 1, 1_000, 1),
+        down(360_000, ACK, 1, 1_000, 1),
+        up(410_000, ACK, 1, 0, 1_001),
+        down(410_001, ACK, 1_001, 1_000, 1),
+    ]);
+    let (connections, _, _) = read(&pcap(&packets));
+    assert_eq!(connections.integer("first_flight_packets_down", 0), 1);
+    assert_eq!(connections.integer("first_flight_bytes_down", 0), 1_000);
+}
+
+#[test]
 fn the_handshake_says_where_it_was_captured() {
     let at = |syn_ack: u64, ack: u64| {
         let packets = [up(0, SYN, 0, 0, 0), down(syn_ack, SYN | ACK, 0, 0, 1), up(ack, ACK, 1, 0, 1)];

@@ -186,6 +186,24 @@ fn what_comes_in_another_order_was_not_sent_again() {
 }
 
 #[test]
+fn a_round_trip_is_not_measured_by_what_had_to_wait_for_what_was_sent_again() {
+    let mut packets = flight(5);
+    packets.extend([
+        // The second and the fourth were lost; the third and the fifth wait for them.
+        up(110_001, ACK, 1, 0, 1_001).sack(&[(2_001, 3_001)]),
+        up(110_002, ACK, 1, 0, 1_001).sack(&[(4_001, 5_001), (2_001, 3_001)]),
+        down(110_003, ACK, 1_001, MSS, 1),
+        down(110_004, ACK, 3_001, MSS, 1),
+        up(160_003, ACK, 1, 0, 3_001).sack(&[(4_001, 5_001)]),
+        up(160_004, ACK, 1, 0, 5_001),
+    ]);
+    let (connections, again, _) = read(&pcap(&packets));
+    assert_eq!(again.texts("cause"), ["fast", "fast"]);
+    // Those of the handshake and of the first are left.
+    assert_eq!(connections.integer("rtt_samples_down", 0), 2);
+}
+
+#[test]
 fn a_round_trip_is_not_measured_by_what_was_sent_twice() {
     let mut packets = handshake();
     packets.extend([
