@@ -293,12 +293,6 @@ def of_edge(given: dict[str, Any]) -> dict[str, Any]:
     return {setting.field: given[name] for name, setting in OF_EDGES.items()}
 
 
-def edge_option(field: str) -> str | None:
-    """Say which option sets this field of an edge's settings, if one does."""
-    named = {setting.field: setting.flag for setting in OF_EDGES.values()}
-    return {**named, "front.listen": "--listen", "origins": "--origin"}.get(field)
-
-
 def serving_option(field: str) -> str:
     """Say which option sets this field of a server's setting."""
     named = {setting.field: setting.flag for setting in OF_SERVERS.values()}

@@ -187,16 +187,24 @@ BAD_USAGE = {
     "edge --origin a.test=http://127.0.0.1 --cache-object 0": ["--cache-object", "1 to 1000000000"],
     "edge --origin a.test=http://127.0.0.1 --protocol h3": ["--protocol", "h2, spdy/3.1"],
     "edge --origin a.test=http://127.0.0.1 --plaintext --key a": ["--key", "--plaintext"],
-    "edge none.toml": ["none.toml", "no such file"],
+    "edge none.toml": ["none.toml: there is no such file"],
     "edge list.toml": ["list.toml: front: a table is wanted", "[front]"],
-    "edge path.toml": ["path.toml: cert: the path of a file is wanted"],
+    "edge path.toml": ["path.toml: front.cert: the path of a file is wanted"],
     "edge colour.toml": ["colour.toml: front.colour", "there is no field"],
+    "edge table.toml": ["table.toml: bahind: there is no field"],
+    "edge half.toml": ["half.toml: front.key: a certificate and its key belong together"],
+    "edge text.toml": ["text.toml: not the settings of an edge", "line 2"],
+    "edge lost.toml": ["lost.pem: there is no such file"],
     "edge deep.toml": ["deep.toml: behind.connections", "1 to 10000"],
 }
 FILES = {
     "list": "front = 3",
     "path": "[front]\ncert = 3",
     "colour": '[front]\ncolour = "red"\n[origins]\n"a.test" = "http://127.0.0.1"',
+    "table": '[bahind]\nconnections = 1\n[origins]\n"a.test" = "http://127.0.0.1"',
+    "half": '[front]\nkey = "half.toml"',
+    "text": "[front]\nlisten",
+    "lost": '[behind]\ncacert = "lost.pem"',
     "deep": '[behind]\nconnections = 0\n[origins]\n"a.test" = "http://127.0.0.1"',
 }
 

@@ -25,10 +25,11 @@ ARROWS = {
     "capture": {"http"},
     "live": {"load", "net"},
     "bed": {"scenario", "live"},
+    "edge": {"live"},
     "py": {"sim", "bed", "answer", "capture"},
 }
 # What touches the world: threads, sockets, the clock.
-DRIVERS = {"bed", "live", "py"}
+DRIVERS = {"bed", "edge", "live", "py"}
 PURE = set(ARROWS) - DRIVERS
 ALLOWED_IN_PURE = {
     *("bytes", "flate2", "httparse", "serde", "serde_json", "serde_path_to_error", "thiserror"),
@@ -51,6 +52,8 @@ ALLOWED_IN_PURE = {
     # HARs come compressed.
     "psl",
     "ruzstd",
+    # An edge's file, which is simulated as well.
+    "toml",
     # Secrets are replaced by a hash that nobody can compute backwards.
     "sha2",
 }

@@ -23,10 +23,13 @@ VAIN = 30
 class Served:
     """A server that runs, and what it printed when it began."""
 
-    def __init__(self, folder: Path, arguments: tuple[str, ...], verb: str = "serve") -> None:
-        command = [sys.executable, "-m", "loadstone", verb, *arguments, "--listen", "127.0.0.1:0"]
+    def __init__(
+        self, folder: Path, arguments: tuple[str, ...], verb: str = "serve", command: tuple[str, ...] = ()
+    ) -> None:
+        command = command or (sys.executable, "-m", "loadstone", verb)
+        words = [*command, *arguments, "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         self.lines: list[str] = []
         watch = threading.Timer(VAIN, self.process.kill)

@@ -1,7 +1,7 @@
 //! The edge of `loadstone edge`: a relay in front of origins that are known by name.
 
 use crate::access_log::{Entries, Log};
-use crate::front::{self, FrontSettings, MAX_KEPT, OpenFront, SomeSeconds};
+use crate::front::{self, FrontSettings, MAX_KEPT, OpenFront, SomeSeconds, TransportSecurity};
 use crate::graceful::{Finished, Graceful};
 use crate::server_error::{ServerError, SettingProblem};
 use crate::{
@@ -15,11 +15,12 @@ use loadstone_load::{
     ServerAddress, ServerTimeouts, Tag,
 };
 use loadstone_units::options::{CommandOption, OptionOf};
-use loadstone_units::{Bounded, Time, json};
+use loadstone_units::{Bounded, Time, json, visible};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::iter;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -131,6 +132,8 @@ pub struct EdgeProxy {
     front: OpenFront,
     behind: BehindSettings,
     cache: CacheSettings,
+    /// The URLs of servers, by the names for which clients ask.
+    origins: BTreeMap<String, String>,
     /// Which server each name is for.
     names: BTreeMap<String, HostId>,
     targets: Vec<Target>,
@@ -163,7 +166,27 @@ impl EdgeProxy {
         let hosts: Vec<&str> = origins.keys().map(String::as_str).collect();
         let front = OpenFront::open(front, &hosts)?;
         let targets = targets(&servers, &behind)?;
-        Ok(EdgeProxy { front, behind, cache, names, targets })
+        Ok(EdgeProxy { front, behind, cache, origins, names, targets })
+    }
+
+    /// What it speaks, where each name leads, and where it listens, a line for each.
+    pub fn ways(&self) -> Vec<String> {
+        let OpenFront { settings, protocols, address, .. } = &self.front;
+        let names: Vec<&str> = protocols.iter().copied().map(Protocol::name).collect();
+        let is_plain = settings.transport == TransportSecurity::Plaintext;
+        let how = if is_plain { format!("{}, by prior knowledge", names[0]) } else { names.join(", ") };
+        let port = |name: &str| if name.contains(':') { String::new() } else { format!(":{}", address.port()) };
+        let way = |(name, url): (&String, &String)| {
+            format!("{}://{name}{}/ from {url}", settings.scheme().name(), port(name))
+        };
+        let ways = self.origins.iter().map(way);
+        let lines = iter::once(how).chain(ways).chain([format!("listening on {address}")]);
+        lines.map(|line| visible(&line).into_owned()).collect()
+    }
+
+    /// Whether its access log goes to standard output, so that nothing else may.
+    pub fn logs_to_standard_output(&self) -> bool {
+        self.front.settings.logs_to_standard_output()
     }
 
     /// Where it listens.
@@ -188,7 +211,7 @@ impl EdgeProxy {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let EdgeProxy { mut front, behind, cache, names, targets } = self;
+        let EdgeProxy { mut front, behind, cache, names, targets, .. } = self;
         let clock = Clock::start();
         let log = front.begin_log()?;
         let program = EdgeProgram {

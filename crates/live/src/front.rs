@@ -149,6 +149,11 @@ impl FrontSettings {
         }
     }
 
+    /// Whether the access log goes to standard output.
+    pub(crate) fn logs_to_standard_output(&self) -> bool {
+        self.access_log.as_deref() == Some("-")
+    }
+
     /// How long it waits for a client.
     pub(crate) fn timeouts(&self) -> Timeouts {
         let idle = Duration::from_secs(self.idle.get().into());

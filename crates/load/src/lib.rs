@@ -21,6 +21,7 @@
 mod account;
 mod browser;
 mod catalogue;
+mod edge_file;
 mod fetcher;
 mod foresight;
 mod hint;
@@ -39,6 +40,7 @@ mod zone;
 pub use account::{Account, ConnectionRecord, Part, Span, StreamStalls, critical_path};
 pub use browser::{Browser, Config as BrowserConfig, Graph, Hints, Joining, LoadEnd, LookUp, Names};
 pub use catalogue::Catalogue;
+pub use edge_file::{EdgeFile, EdgeFileError};
 pub use fetcher::{
     BodyPiece, Config as FetcherConfig, FetchList, FetchListError, Fetcher, NoServerAddress, Ping, Request,
     RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field,

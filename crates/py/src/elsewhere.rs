@@ -87,7 +87,7 @@ impl Server {
     /// No edge.
     #[staticmethod]
     #[allow(unused_variables)]
-    fn edge(json: &str) -> PyResult<Server> {
+    fn edge(file: Option<String>, origins: Vec<String>, given: &str) -> PyResult<Server> {
         refused()
     }
 }

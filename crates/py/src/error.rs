@@ -7,13 +7,13 @@ use loadstone_capture::{KeyLogError, ReadError};
 use loadstone_http::UnknownProtocol;
 use loadstone_http::decode::DecodeError;
 #[cfg(target_os = "linux")]
-use loadstone_live::ServerError;
+use loadstone_live::{ServerError, SourceError};
 use loadstone_load::page::har::HarError;
 use loadstone_load::page::recording::RecordingError;
 use loadstone_load::page::synthetic::SyntheticError;
 use loadstone_load::page::zstd::ZstdError;
 use loadstone_load::page::{NoReplay, PageError, UnknownChange};
-use loadstone_load::{FetchListError, UrlListError};
+use loadstone_load::{EdgeFileError, FetchListError, UrlListError};
 use loadstone_net::NetworkError;
 use loadstone_scenario::{CaptureTableError, ScenarioError, UnknownCapturePoint};
 use loadstone_units::JsonError;
@@ -76,6 +76,7 @@ without_a_field!(
     NetworkError,
     DecodeError,
     rayon::ThreadPoolBuildError,
+    EdgeFileError,
     FetchListError,
     UrlListError,
     CaptureTableError,
@@ -87,7 +88,7 @@ without_a_field!(
 );
 
 #[cfg(target_os = "linux")]
-without_a_field!(loadstone_live::Error, loadstone_live::NoWebUrl, ReplayError);
+without_a_field!(loadstone_live::Error, loadstone_live::NoWebUrl, ReplayError, SourceError);
 
 #[cfg(target_os = "linux")]
 impl From<RunError> for Failure {

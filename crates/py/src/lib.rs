@@ -11,6 +11,7 @@ mod capture;
 mod comparison;
 mod decode;
 mod depths;
+mod edge_file;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
@@ -52,6 +53,8 @@ mod _native {
     use super::decode::Decoder;
     #[pymodule_export]
     use super::depths::{load_depths, manifest_json};
+    #[pymodule_export]
+    use super::edge_file::edge_file_json;
     #[cfg(not(target_os = "linux"))]
     #[pymodule_export]
     use super::elsewhere::{

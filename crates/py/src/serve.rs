@@ -4,9 +4,10 @@ use crate::error::Failure;
 use crate::kernel::Stopper;
 use crate::recorded_site::RecordedSite;
 use loadstone_http::Protocol;
-use loadstone_live::{EdgeProxy, EdgeSettings, Finished, ServerError, ServerSettings, Stop};
+use loadstone_live::{EdgeProxy, EdgeSettings, EdgeSource, Finished, ServerError, ServerSettings, Stop};
 use pyo3::prelude::*;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// The options that set fields of a server's settings, as JSON.
@@ -63,15 +64,27 @@ impl Server {
         Ok(Server::of(Listening::Origin(server), address, &protocols, root))
     }
 
-    /// An edge, which listens as its settings say, which are JSON.
+    /// An edge, which listens as its file and options say: origins as NAME=URL, and as JSON what others set, by the
+    /// paths of their fields.
     #[staticmethod]
-    fn edge(py: Python<'_>, json: &str) -> PyResult<Server> {
-        let edge = py.detach(|| {
-            let settings = EdgeSettings::from_json(json.as_bytes())?;
-            EdgeProxy::open(settings).map_err(Failure::from)
-        })?;
+    fn edge(py: Python<'_>, file: Option<PathBuf>, origins: Vec<String>, given: &str) -> PyResult<Server> {
+        let given = serde_json::from_str(given).map_err(Failure::from)?;
+        let source = EdgeSource { file, origins, given };
+        let edge = py.detach(|| source.open().map_err(Failure::from))?;
         let (address, protocols, root) = (edge.address(), edge.protocols().to_vec(), edge.root().map(<[u8]>::to_vec));
         Ok(Server::of(Listening::Edge(edge), address, &protocols, root))
+    }
+
+    /// What an edge speaks, where each name leads, and where it listens, a line for each.
+    #[getter]
+    fn ways(&self) -> Vec<String> {
+        self.of_edge(EdgeProxy::ways).unwrap_or_default()
+    }
+
+    /// Whether an edge's access log goes to standard output.
+    #[getter]
+    fn logs_to_standard_output(&self) -> bool {
+        self.of_edge(EdgeProxy::logs_to_standard_output).unwrap_or_default()
     }
 
     /// Where it listens: address and port.
@@ -111,6 +124,14 @@ impl Server {
 }
 
 impl Server {
+    /// What is to be known of an edge that has not been run.
+    fn of_edge<T>(&self, ask: impl FnOnce(&EdgeProxy) -> T) -> Option<T> {
+        match self.server.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(Listening::Edge(edge)) => Some(ask(edge)),
+            _ => None,
+        }
+    }
+
     fn of(listening: Listening, address: SocketAddr, protocols: &[Protocol], root: Option<Vec<u8>>) -> Server {
         Server {
             port: address.port(),

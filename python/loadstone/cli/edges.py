@@ -55,16 +55,15 @@ def edge(
     (docs/edge.md); options come before it. It relays until Ctrl-C, then leaves: a second one ends it.
     """
     from loadstone import edge as edges
-    from loadstone import files, serving
 
     fronts.check(plaintext, cert, key, save_ca)
     fields = {
         "front.listen": listen,
         "front.transport": "plaintext" if plaintext else None,
-        "front.identity": serving.identity(cert, key),
-        "behind.authorities": None if cacert is None else files.read(cacert).decode(errors="replace"),
+        "front.cert": cert,
+        "front.key": key,
+        "behind.cacert": cacert,
         **options.of_edge(given),
     }
-    made = edges.settings(file, origins, fields)
-    server = edges.open_edge(file, made, fields)
-    fronts.run(server, edges.ways(server, made), save_ca, made["front"].get("access_log"))
+    server = edges.open_edge(file, origins, fields)
+    fronts.run(server, server.ways, save_ca, is_stdout_taken=server.logs_to_standard_output)

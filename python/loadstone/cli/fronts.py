@@ -43,16 +43,18 @@ def check(plaintext: bool, *of_tls: str | None) -> None:
         raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
 
 
-def run(server: Server, ways: Iterable[str], save_ca: str | None, access_log: str | None) -> None:
-    """Save what clients have to trust, say how they come to the server, and run it until it leaves."""
+def run(server: Server, ways: Iterable[str], save_ca: str | None, *, is_stdout_taken: bool) -> None:
+    """Save what clients have to trust, say how they come to the server, and run it until it leaves.
+
+    Standard output may be taken by the access log.
+    """
     from loadstone import files, serving
 
     if save_ca is not None:
         with files.replacement(save_ca, serving.CERTIFICATE) as write:
             write(serving.authority(server))
-    # Standard output is the access log's, if that is where it goes.
     for line in ways:
-        click.echo(text.harmless(line), err=access_log == "-")
+        click.echo(text.harmless(line), err=is_stdout_taken)
     sys.stdout.flush()
     if cut := serving.run(server):
         say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")

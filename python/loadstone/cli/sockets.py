@@ -86,7 +86,7 @@ def serve(
     site = recording.site() if recording else None
     server = serving.open_server(made, site)
     ways = [*(recording.notices if recording else ()), *serving.ways(server, made, site)]
-    fronts.run(server, ways, save_ca, given["access_log"])
+    fronts.run(server, ways, save_ca, is_stdout_taken=given["access_log"] == "-")
     if site is not None:
         for line in served.in_words(served.report(site)):
             say(line)
