@@ -21,6 +21,15 @@ def open_edge(path: str | None, origins: Sequence[str], given: dict[str, Any]) -
         raise InputError(error.args[0]) from None
 
 
+def reload(server: Server) -> str:
+    """Give an edge that runs its settings anew, and say what has come of it."""
+    try:
+        server.reload()
+    except LoadstoneError as error:
+        return f"{error.args[0]} (it goes on as it was)"
+    return "the settings have been read again"
+
+
 def read_simulated(path: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read an edge's file alone: its tables as they are, and apart from them what only a simulation wants."""
     try:

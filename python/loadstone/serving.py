@@ -134,10 +134,14 @@ def _names(hosts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(re.sub(r":[0-9]+$", "", name) for name in hosts))
 
 
-def run(server: Server) -> int:
-    """Serve until a signal comes, then leave; at a second one end. Gives how many connections were cut."""
+def run(server: Server, reload: Callable[[], None] | None = None) -> int:
+    """Serve until a signal comes, then leave; at a second one end. Gives how many connections were cut.
+
+    SIGHUP asks for `reload`, if there is one; it ends what has none.
+    """
     leave, end = Stopper(), Stopper()
     to_stop = [leave, end]
+    is_asked = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         if to_stop:
@@ -146,10 +150,15 @@ def run(server: Server) -> int:
     result: list[int | LoadstoneError] = []
     thread = threading.Thread(target=lambda: result.append(_outcome(lambda: server.run(leave, end))))
     former = {number: signal.signal(number, stop) for number in _SIGNALS}
+    if reload is not None:
+        former[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda _number, _frame: is_asked.set())
     try:
         thread.start()
         while thread.is_alive():
             thread.join(_MOMENT)
+            if reload is not None and is_asked.is_set():
+                is_asked.clear()
+                reload()
             if not to_stop and not _ends(thread):
                 # It waits for the reader of the access log: only that keeps it from ending.
                 os._exit(1)

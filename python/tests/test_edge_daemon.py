@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import leave_out
+from conftest import leave_out, need
 from test_edge import BAD_USAGE, FILES, pattern
 from test_serving import VAIN, Served, curl
 
@@ -91,6 +91,43 @@ def test_a_signal_lets_what_is_under_way_come_to_its_end_and_a_second_one_does_n
                         code, _, said = edge.stop(signal.SIGTERM)
                         cut = "loadstone-edge: 2 connections cut off: give clients more time with --grace\n"
                         assert (code, said) == (0, cut)
+
+
+def make_certificate(folder: Path, name: str) -> None:
+    need("openssl")
+    wanted = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -addext subjectAltName=DNS:{name}"
+    files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+    subprocess.run(["openssl", *wanted.split(), *files], check=True, capture_output=True)
+
+
+COMMANDS = {"rust": (str(PROGRAM),), "python": (sys.executable, "-m", "loadstone", "edge")}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_hangup_lets_it_read_its_file_again(run: Run, origin: str, tmp_path: Path, command: str) -> None:
+    def write(name: str) -> None:
+        make_certificate(tmp_path, name)
+        front = 'cert = "cert.pem"\nkey = "key.pem"'
+        (tmp_path / "edge.toml").write_text(f'[front]\n{front}\n[origins]\n"{name}" = "{origin}"\n')
+
+    def get(name: str) -> bytes:
+        place = ["--cacert", tmp_path / "cert.pem", "--resolve", f"{name}:{edge.port}:127.0.0.1"]
+        return curl(*place, f"https://{name}:{edge.port}/bytes/5")
+
+    write("a.test")
+    edge = run(str(tmp_path / "edge.toml"), command=COMMANDS[command])
+    assert get("a.test") == pattern(5)
+    write("b.test")
+    assert edge.process.stderr is not None
+    edge.process.send_signal(signal.SIGHUP)
+    assert edge.process.stderr.readline().endswith(": the settings have been read again\n")
+    assert get("b.test") == pattern(5)
+    (tmp_path / "edge.toml").write_text("[front]\nidle = 0")
+    edge.process.send_signal(signal.SIGHUP)
+    said = edge.process.stderr.readline()
+    assert "edge.toml: front.idle: 0 is out of range" in said and said.endswith(" (it goes on as it was)\n")
+    assert get("b.test") == pattern(5)
+    assert edge.stop(signal.SIGTERM) == (0, "", "")
 
 
 @pytest.mark.parametrize("line", BAD_USAGE)

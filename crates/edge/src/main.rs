@@ -28,9 +28,10 @@ fn main() -> std::process::ExitCode {
 /// Listens, says how clients come to it, and relays until it is told to leave.
 #[cfg(target_os = "linux")]
 fn run(said: command_line::CommandLine) -> Result<(), String> {
+    use loadstone_live::EdgeProxy;
     use std::io::{self, Write};
 
-    let edge = said.source.open().map_err(|error| error.to_string())?;
+    let edge = EdgeProxy::of(&said.source).map_err(|error| error.to_string())?;
     said.save_ca.map_or(Ok(()), |path| certificate::save(&path, edge.root()))?;
     let lines = edge.ways().join("\n");
     // Nobody may be there to read it.
@@ -39,7 +40,7 @@ fn run(said: command_line::CommandLine) -> Result<(), String> {
     } else {
         writeln!(io::stdout(), "{lines}")
     };
-    signals::run(edge)
+    signals::run(edge, &said.source)
 }
 
 #[cfg(not(target_os = "linux"))]

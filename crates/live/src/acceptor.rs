@@ -44,6 +44,11 @@ impl Acceptor {
         Acceptor { bodies, ..self }
     }
 
+    /// Speaks TLS so with those who come from now on.
+    pub(crate) fn set_tls(&mut self, tls: Option<Arc<ServerConfig>>) {
+        self.tls = tls;
+    }
+
     /// The next connection that has come in; if none has, the task is woken when one does.
     ///
     /// # Errors

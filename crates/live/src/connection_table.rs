@@ -64,6 +64,11 @@ impl ConnectionTable {
         }
     }
 
+    /// Has these limits from now on.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.slots.is_empty()

@@ -1,28 +1,17 @@
-//! The edge of `loadstone edge`: a relay in front of origins that are known by name.
+//! How an edge is set up: its settings, and what comes of them once its origins have been looked up.
 
-use crate::access_log::{Entries, Log};
-use crate::front::{self, FrontSettings, MAX_KEPT, OpenFront, SomeSeconds, TransportSecurity};
-use crate::graceful::{Finished, Graceful};
+use crate::front::{self, FrontSettings, MAX_KEPT, SomeSeconds};
 use crate::server_error::{ServerError, SettingProblem};
-use crate::{
-    ClientTls, Clock, Destinations, NOTSENT_LOWAT, PathNotes, Pattern, Stop, Stopper, Target, Trust, find,
-    first_reachable,
-};
-use loadstone_http::{Chunk, Protocol, Scheme, SessionFactory, TransportStream, Wire};
+use crate::{ClientTls, Clock, Limits, Stopper, Target, Trust, find, first_reachable};
+use loadstone_http::{Protocol, Scheme, SessionFactory};
 use loadstone_load::page::HostId;
-use loadstone_load::{
-    Action, CacheLimits, Closed, ConnId, ExchangeNotes, Forwarding, Opened, PoolLimits, Program, Relay, RelayConfig,
-    ServerAddress, ServerTimeouts, Tag,
-};
+use loadstone_load::{CacheLimits, ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerAddress, ServerTimeouts};
 use loadstone_units::options::{CommandOption, OptionOf};
-use loadstone_units::{Bounded, Time, json, visible};
+use loadstone_units::{Bounded, Time, json};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::iter;
-use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -92,11 +81,12 @@ impl Default for CacheSettings {
 }
 
 impl CacheSettings {
-    /// How much a cache remembers whose clock shows zero now, if there is one.
+    /// How much a cache remembers whose clock shows `now`, if there is one.
     #[allow(clippy::disallowed_methods, reason = "a driver says which day it is")]
-    fn limits(self) -> Option<CacheLimits> {
+    fn limits(self, now: Time) -> Option<CacheLimits> {
         let (bytes, object) = (self.bytes.get().into(), self.object.get().into());
-        (bytes > 0).then(|| CacheLimits { bytes, object, zero: SystemTime::now(), hits: None })
+        let zero = SystemTime::now() - Duration::from_nanos(now.as_nanos());
+        (bytes > 0).then_some(CacheLimits { bytes, object, zero, hits: None })
     }
 }
 
@@ -126,25 +116,26 @@ impl EdgeSettings {
     }
 }
 
-/// An edge that listens, and relays when it is run.
+/// What an edge is made of besides its front.
 #[derive(Debug)]
-pub struct EdgeProxy {
-    front: OpenFront,
+pub(crate) struct EdgeParts {
     behind: BehindSettings,
     cache: CacheSettings,
     /// The URLs of servers, by the names for which clients ask.
-    origins: BTreeMap<String, String>,
-    /// Which server each name is for.
-    names: BTreeMap<String, HostId>,
-    targets: Vec<Target>,
+    pub(crate) origins: BTreeMap<String, String>,
+    /// Which of `servers` each name is for, in lower case.
+    pub(crate) names: BTreeMap<String, HostId>,
+    pub(crate) servers: Vec<ServerAddress>,
+    /// How to get to each of `servers`.
+    pub(crate) targets: Vec<Target>,
 }
 
-impl EdgeProxy {
-    /// Listens, and looks for its origins: what their names say now is where they are as long as it runs.
+impl EdgeParts {
+    /// Looks for the origins: where their names say that they are now.
     ///
     /// # Errors
-    /// If a name or a URL is none, an origin is nowhere, or it cannot listen there.
-    pub fn open(settings: EdgeSettings) -> Result<EdgeProxy, ServerError> {
+    /// If a name or a URL is none, or an origin is nowhere.
+    pub(crate) fn find(settings: EdgeSettings) -> Result<(FrontSettings, EdgeParts), ServerError> {
         let EdgeSettings { front, origins, behind, cache } = settings;
         if origins.is_empty() {
             return Err(ServerError::setting("origins", SettingProblem::NoOrigins));
@@ -163,79 +154,30 @@ impl EdgeProxy {
             });
             names.insert(name.to_ascii_lowercase(), HostId(at as u32));
         }
-        let hosts: Vec<&str> = origins.keys().map(String::as_str).collect();
-        let front = OpenFront::open(front, &hosts)?;
         let targets = targets(&servers, &behind)?;
-        Ok(EdgeProxy { front, behind, cache, origins, names, targets })
+        Ok((front, EdgeParts { behind, cache, origins, names, servers, targets }))
     }
 
-    /// What it speaks, where each name leads, and where it listens, a line for each.
-    pub fn ways(&self) -> Vec<String> {
-        let OpenFront { settings, protocols, address, .. } = &self.front;
-        let names: Vec<&str> = protocols.iter().copied().map(Protocol::name).collect();
-        let is_plain = settings.transport == TransportSecurity::Plaintext;
-        let how = if is_plain { format!("{}, by prior knowledge", names[0]) } else { names.join(", ") };
-        let port = |name: &str| if name.contains(':') { String::new() } else { format!(":{}", address.port()) };
-        let way = |(name, url): (&String, &String)| {
-            format!("{}://{name}{}/ from {url}", settings.scheme().name(), port(name))
-        };
-        let ways = self.origins.iter().map(way);
-        let lines = iter::once(how).chain(ways).chain([format!("listening on {address}")]);
-        lines.map(|line| visible(&line).into_owned()).collect()
+    /// The names of its hosts.
+    pub(crate) fn hosts(&self) -> Vec<&str> {
+        self.origins.keys().map(String::as_str).collect()
     }
 
-    /// Whether its access log goes to standard output, so that nothing else may.
-    pub fn logs_to_standard_output(&self) -> bool {
-        self.front.settings.logs_to_standard_output()
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.front.address
-    }
-
-    /// What it speaks, the best first; without TLS the one that clients have to know.
-    pub fn protocols(&self) -> &[Protocol] {
-        &self.front.protocols
-    }
-
-    /// The certificate that clients have to trust, in DER; none if there is no TLS, or if it was given.
-    pub fn root(&self) -> Option<&[u8]> {
-        self.front.root()
-    }
-
-    /// Relays until `graceful` comes: then stops listening, announces the shutdown on all connections, and lets what
-    /// is under way finish, until `immediate` comes or its grace is over.
-    ///
-    /// # Errors
-    /// If the system has no files left for an event loop or for a first connection, or if the access log
-    /// could not be written.
-    pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let EdgeProxy { mut front, behind, cache, names, targets, .. } = self;
-        let clock = Clock::start();
-        let log = front.begin_log()?;
-        let program = EdgeProgram {
-            relay: Relay::new(RelayConfig {
-                cache: cache.limits(),
-                ..config(&front.settings, &behind, names, log.as_ref())
-            }),
-            log: log.as_ref().map(Log::entries),
-        };
-        let limits = front::limits(targets.len() * behind.connections.get() as usize);
-        let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
-        let destinations =
-            Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
-        front.run(&clock, program, Some(&destinations), Rc::new(Pattern), log, [graceful, immediate])
+    /// How many connections it may have: descriptors that its origins may need are not given to clients.
+    pub(crate) fn limits(&self) -> Limits {
+        front::limits(self.targets.len() * self.behind.connections.get() as usize)
     }
 }
 
-/// How the relay of an edge behaves.
-fn config(
+/// How the relay of an edge behaves whose clock shows `now`, where the servers of these names have these places.
+pub(crate) fn relay_config(
     front: &FrontSettings,
-    behind: &BehindSettings,
+    parts: &EdgeParts,
     names: BTreeMap<String, HostId>,
-    log: Option<&Log>,
+    now: Time,
+    notes: ExchangeNotes,
 ) -> RelayConfig {
+    let EdgeParts { behind, cache, .. } = parts;
     let seconds = |span: SomeSeconds| Duration::from_secs(span.get().into());
     RelayConfig {
         sessions: Arc::new(SessionFactory::isolated(front.multiplexing)),
@@ -245,8 +187,8 @@ fn config(
         timeouts: front.timeouts(),
         server_timeouts: ServerTimeouts { silence: seconds(behind.timeout), idle: seconds(behind.idle) },
         max_kept: MAX_KEPT,
-        notes: if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped },
-        cache: None,
+        notes,
+        cache: cache.limits(now),
         request_time: Duration::ZERO,
     }
 }
@@ -269,65 +211,4 @@ fn targets(servers: &[ServerAddress], behind: &BehindSettings) -> Result<Vec<Tar
         targets.push(Target { address: address.ok_or_else(unresolved)?, tls, protocol: Protocol::Http1 });
     }
     Ok(targets)
-}
-
-/// A relay whose exchanges are logged.
-#[derive(Debug)]
-struct EdgeProgram {
-    relay: Relay,
-    log: Option<Entries>,
-}
-
-impl EdgeProgram {
-    fn note(&mut self) {
-        while let Some(exchange) = self.relay.poll_exchange() {
-            self.log.iter().for_each(|log| log.note_exchange(&exchange));
-        }
-    }
-}
-
-impl Graceful for EdgeProgram {
-    fn shut_down(&mut self, now: Time) {
-        self.relay.shut_down(now);
-    }
-
-    fn give_up(&mut self, now: Time) {
-        self.relay.give_up(now);
-        self.note();
-    }
-}
-
-impl Program for EdgeProgram {
-    fn handle_opening(&mut self, now: Time, conn: ConnId, tag: Tag) {
-        self.relay.handle_opening(now, conn, tag);
-    }
-
-    fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened) {
-        self.relay.handle_open(now, conn, opened);
-    }
-
-    fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
-        self.relay.handle_input(now, conn, on, input);
-    }
-
-    fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
-        self.relay.handle_close(now, conn, how);
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.relay.handle_timeout(now);
-    }
-
-    fn poll_action(&mut self) -> Option<Action> {
-        self.note();
-        self.relay.poll_action()
-    }
-
-    fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
-        self.relay.poll_transmit(now, conn, on, room, out);
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.relay.poll_timeout()
-    }
 }

@@ -1,6 +1,7 @@
 //! Where the settings of an edge come from: a file, and options, which come before it. Both can be read again.
 
-use crate::{EdgeProxy, EdgeSettings, ServerError, SettingProblem};
+use crate::edge::EdgeSettings;
+use crate::{ServerError, SettingProblem};
 use loadstone_load::{EdgeFile, EdgeFileError};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -129,14 +130,6 @@ impl EdgeSource {
         EdgeSettings::from_json(Value::from(tables).to_string().as_bytes()).map_err(|error| self.placed(error))
     }
 
-    /// Reads all settings, and listens as they say.
-    ///
-    /// # Errors
-    /// If a setting cannot be used, an origin is nowhere, or it cannot listen there.
-    pub fn open(&self) -> Result<EdgeProxy, SourceError> {
-        EdgeProxy::open(self.settings()?).map_err(|error| self.placed(error))
-    }
-
     /// The tables of the file; paths in it count from its folder.
     fn file_tables(&self) -> Result<Map<String, Value>, SourceError> {
         let Some(path) = &self.file else { return Ok(Map::new()) };
@@ -167,7 +160,7 @@ impl EdgeSource {
     }
 
     /// Says where a setting was made.
-    fn placed(&self, error: ServerError) -> SourceError {
+    pub(crate) fn placed(&self, error: ServerError) -> SourceError {
         match error {
             ServerError::Setting { field, problem } => SourceError::Setting { place: self.place(&field), problem },
             error => SourceError::Edge(error),

@@ -86,7 +86,7 @@ pub fn fetch(
         if let Some(found) = found {
             host.program.start(&found.iter().map(|addresses| addresses.len() as u32).collect::<Vec<_>>());
             host.run_actions(clock.now())?;
-            host.run(until, stop, |host| host.program.is_over()).await?;
+            host.run(until, stop.wait(), |host| host.program.is_over()).await?;
         }
         let (over, cpu) = (clock.now(), cpu_time().saturating_sub(cpu));
         let (saving, ClosedTable { records, .. }) = host.finish();

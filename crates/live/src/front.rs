@@ -4,12 +4,10 @@ use crate::acceptor::Acceptor;
 use crate::access_log::{Log, LogFile};
 use crate::connection_table::ConnectionTable;
 use crate::descriptors::DescriptorShares;
-use crate::graceful::{Finished, Graceful, run_gracefully};
+use crate::graceful::{Finished, Graceful, Orders, run_gracefully};
 use crate::host::{HostLoop, block_on};
 use crate::server_error::{ServerError, SettingProblem};
-use crate::{
-    Authority, Bodies, Chain, Clock, Destinations, Error, Identity, Limits, Lowat, RecordKeeping, Stop, listen,
-};
+use crate::{Authority, Bodies, Chain, Clock, Destinations, Error, Identity, Limits, Lowat, RecordKeeping, listen};
 use loadstone_http::{Multiplexing, Protocol, Scheme};
 use loadstone_load::page::HostId;
 use loadstone_load::{MaxKept, Timeouts};
@@ -149,6 +147,19 @@ impl FrontSettings {
         }
     }
 
+    /// The fields that only count when a front begins to listen.
+    pub(crate) fn fixed(&self) -> [(&'static str, String); 6] {
+        let shown = |text: &Option<String>| text.clone().unwrap_or_else(|| "left out".to_owned());
+        [
+            ("front.listen", self.listen.clone()),
+            ("front.transport", self.scheme().name().to_owned()),
+            ("front.protocol", shown(&self.protocol)),
+            ("front.notsent_lowat", self.notsent_lowat.get().to_string()),
+            ("front.access_log", shown(&self.access_log)),
+            ("front.grace", self.grace.get().to_string()),
+        ]
+    }
+
     /// Whether the access log goes to standard output.
     pub(crate) fn logs_to_standard_output(&self) -> bool {
         self.access_log.as_deref() == Some("-")
@@ -190,10 +201,10 @@ pub(crate) struct OpenFront {
 
 /// How TLS is spoken, if it is.
 #[derive(Default, Debug)]
-struct Security {
-    tls: Option<Arc<ServerConfig>>,
-    /// The certificate that clients have to trust, in DER, if it was made here.
-    root: Option<Vec<u8>>,
+pub(crate) struct Security {
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// Who has signed the certificate, if it was made here.
+    authority: Option<Arc<Authority>>,
 }
 
 impl OpenFront {
@@ -203,7 +214,7 @@ impl OpenFront {
     /// If it cannot listen there, or the identity or the log cannot be used.
     pub(crate) fn open(settings: FrontSettings, hosts: &[&str]) -> Result<OpenFront, ServerError> {
         let protocols = settings.protocols()?;
-        let security = secure(&settings, &protocols, hosts)?;
+        let security = secure(&settings, &protocols, hosts, None)?;
         let log = settings.access_log.clone().map(LogFile::open).transpose()?;
         let cannot_listen = |error| ServerError::Listen { address: settings.listen.clone(), error };
         let listener = bind(&settings.listen).map_err(cannot_listen)?;
@@ -225,12 +236,17 @@ impl OpenFront {
         let settings = FrontSettings::at(address, transport, multiplexing);
         let tls = identity.map(|identity| identity.server(&protocols)).transpose()?;
         let listener = listen(address).map_err(|error| ServerError::Listen { address: address.to_string(), error })?;
-        Ok(OpenFront { settings, protocols, address, listener, security: Security { tls, root: None }, log: None })
+        Ok(OpenFront { settings, protocols, address, listener, security: Security { tls, authority: None }, log: None })
     }
 
     /// The certificate that clients have to trust, in DER; none if there is no TLS, or if it was given.
     pub(crate) fn root(&self) -> Option<&[u8]> {
-        self.security.root.as_deref()
+        self.authority().map(|authority| authority.root())
+    }
+
+    /// Who has signed its certificate, if that was made here.
+    pub(crate) fn authority(&self) -> Option<&Arc<Authority>> {
+        self.security.authority.as_ref()
     }
 
     /// Begins its access log, if it has one.
@@ -241,8 +257,8 @@ impl OpenFront {
         Ok(self.log.take().map(Log::begin).transpose()?)
     }
 
-    /// Runs a program for its clients, whose responses have these bodies, until `graceful` comes: then stops listening,
-    /// and lets what is under way finish, until `immediate` comes or its grace is over. The program may open connections to
+    /// Runs a program for its clients, whose responses have these bodies, until `orders` say that it leaves: then stops listening,
+    /// and lets what is under way finish, until they end it or its grace is over. The program may open connections to
     /// `destinations`.
     ///
     /// # Errors
@@ -255,7 +271,7 @@ impl OpenFront {
         destinations: Option<&Destinations>,
         bodies: Rc<dyn Bodies>,
         log: Option<Log>,
-        [graceful, immediate]: [&Stop; 2],
+        orders: Orders<'_, P::Change>,
     ) -> Result<Finished, ServerError> {
         let grace = self.settings.grace();
         let limits = destinations.map_or_else(|| limits(0), |destinations| destinations.limits);
@@ -264,7 +280,7 @@ impl OpenFront {
             let acceptor = self.acceptor(bodies)?;
             let connections = ConnectionTable::new(limits, records);
             let host = HostLoop::new(clock, program, destinations, vec![acceptor], connections)?;
-            run_gracefully(host, grace, graceful, immediate).await
+            run_gracefully(host, grace, orders).await
         })?;
         log.map_or(Ok(()), Log::finish)?;
         Ok(finished)
@@ -290,19 +306,24 @@ fn bind(address: &str) -> io::Result<TcpListener> {
     Err(last)
 }
 
-/// How TLS is spoken.
-fn secure(settings: &FrontSettings, protocols: &[Protocol], hosts: &[&str]) -> Result<Security, ServerError> {
+/// How TLS is spoken. If it needs a certificate, `authority` signs it; if there is none, one that is made.
+pub(crate) fn secure(
+    settings: &FrontSettings,
+    protocols: &[Protocol],
+    hosts: &[&str],
+    authority: Option<&Arc<Authority>>,
+) -> Result<Security, ServerError> {
     if settings.transport == TransportSecurity::Plaintext {
         return Ok(Security::default());
     }
     if let Some(Pem { chain, key }) = &settings.identity {
         let identity = Identity::from_pem(chain.as_bytes(), key.as_bytes())?;
-        return Ok(Security { tls: Some(identity.server(protocols)?), root: None });
+        return Ok(Security { tls: Some(identity.server(protocols)?), authority: None });
     }
     let mut hosts = [&["localhost", "127.0.0.1", "::1", &settings.listen], hosts].concat();
     hosts.sort_unstable();
     hosts.dedup();
-    let authority = Authority::new(Chain::Minimal);
+    let authority = authority.cloned().unwrap_or_else(|| Arc::new(Authority::new(Chain::Minimal)));
     let tls = Some(authority.identity(&hosts)?.server(protocols)?);
-    Ok(Security { tls, root: Some(authority.root().to_vec()) })
+    Ok(Security { tls, authority: Some(authority) })
 }

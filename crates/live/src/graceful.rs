@@ -5,10 +5,24 @@ use crate::host::HostLoop;
 use crate::{Error, Stop};
 use loadstone_load::{Origin, Program, Site};
 use loadstone_units::Time;
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
+use tokio::sync::mpsc::Receiver;
 
 /// A program that can leave.
-pub(crate) trait Graceful: Program {
+pub(crate) trait Graceful: Program + Sized {
+    /// What may change while it runs.
+    type Change;
+
+    /// Changes it.
+    ///
+    /// # Errors
+    /// If there is no `ConnId` left for a connection.
+    fn change(host: &mut HostLoop<'_, Self>, change: Self::Change) -> Result<(), Error>;
+
     /// Begins to leave: what is under way goes on to its end, and no connection is used for more.
     fn shut_down(&mut self, now: Time);
 
@@ -16,7 +30,42 @@ pub(crate) trait Graceful: Program {
     fn give_up(&mut self, now: Time);
 }
 
+/// What those say who run a program.
+#[derive(Debug)]
+pub(crate) struct Orders<'a, C> {
+    /// It is to leave.
+    pub(crate) graceful: &'a Stop,
+    /// It is to end at once.
+    pub(crate) immediate: &'a Stop,
+    /// It is to go on otherwise.
+    pub(crate) changes: Receiver<C>,
+}
+
+impl<C> Orders<'_, C> {
+    /// The next change, unless it is to leave.
+    async fn next(&mut self) -> Option<C> {
+        let mut leave = pin!(self.graceful.wait());
+        poll_fn(|cx| {
+            if leave.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            match self.changes.poll_recv(cx) {
+                Poll::Ready(Some(change)) => Poll::Ready(Some(change)),
+                // If nobody is left who could change it, it goes on as it is.
+                Poll::Ready(None) | Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
 impl<S: Site> Graceful for Origin<S> {
+    type Change = Infallible;
+
+    fn change(_: &mut HostLoop<'_, Self>, change: Infallible) -> Result<(), Error> {
+        match change {}
+    }
+
     fn shut_down(&mut self, now: Time) {
         Origin::shut_down(self, now);
     }
@@ -35,20 +84,23 @@ pub struct Finished {
     pub still_open: usize,
 }
 
-/// Serves until `graceful` comes: then stops listening, announces the shutdown on all connections, and lets what
-/// is under way finish, until `immediate` comes or `grace` is over.
+/// Serves until `orders` say that it leaves: then stops listening, announces the shutdown on all connections, and lets what
+/// is under way finish, until they end it or `grace` is over.
 pub(crate) async fn run_gracefully<P: Graceful>(
     mut host: HostLoop<'_, P>,
     grace: Duration,
-    graceful: &Stop,
-    immediate: &Stop,
+    mut orders: Orders<'_, P::Change>,
 ) -> Result<Finished, Error> {
-    host.run(Time::NEVER, graceful, |_| false).await?;
+    while let Some(Some(change)) = host.run(Time::NEVER, orders.next(), |_| false).await? {
+        P::change(&mut host, change)?;
+    }
+    let Orders { immediate, changes, .. } = orders;
+    drop(changes);
     host.stop_accepting();
     let now = host.now();
     host.program.shut_down(now);
     host.run_actions(now)?;
-    host.run(now + grace, immediate, HostLoop::has_no_connections).await?;
+    host.run(now + grace, immediate.wait(), HostLoop::has_no_connections).await?;
     let now = host.now();
     host.program.give_up(now);
     let (_, ClosedTable { peak_connections, still_open, .. }) = host.finish();

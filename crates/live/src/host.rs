@@ -13,15 +13,18 @@ use crate::name_client::NameClient;
 use crate::sleep::Sleep;
 use crate::socket::Socket;
 use crate::tls_layer::TlsLayer;
-use crate::{Bodies, Clock, Destinations, Error, PathNotes, PathRecord, Pattern, SocketRecord, Stop};
+use crate::{Bodies, Clock, Destinations, Error, Limits, PathNotes, PathRecord, Pattern, SocketRecord, Target};
 use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Program, Tag};
 use loadstone_units::Time;
+use rustls::ServerConfig;
+use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::task::{unconstrained, yield_now};
 
@@ -35,7 +38,7 @@ pub(crate) struct HostLoop<'a, P> {
     clock: &'a Clock,
     pub(crate) program: P,
     /// Where connections are opened to, if this program opens any.
-    destinations: Option<&'a Destinations>,
+    destinations: Option<Cow<'a, Destinations>>,
     /// Who is asked for addresses, if not all are known.
     names: Option<NameClient<'a>>,
     /// Where connections are accepted, if any are.
@@ -73,7 +76,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
         Ok(HostLoop {
             clock,
             program,
-            destinations,
+            destinations: destinations.map(Cow::Borrowed),
             names,
             acceptors,
             accept_paused: false,
@@ -90,19 +93,27 @@ impl<'a, P: Program> HostLoop<'a, P> {
         self.clock.now()
     }
 
-    /// Goes on until `is_over` returns true, the clock shows `until`, or it is told to stop.
-    pub(crate) async fn run(&mut self, until: Time, stop: &Stop, is_over: impl Fn(&Self) -> bool) -> Result<(), Error> {
-        let mut stopped = pin!(stop.wait());
+    /// Goes on until `is_over` returns true, the clock shows `until`, or it is told to stop, and gives what it is told.
+    pub(crate) async fn run<T>(
+        &mut self,
+        until: Time,
+        stop: impl Future<Output = T>,
+        is_over: impl Fn(&Self) -> bool,
+    ) -> Result<Option<T>, Error> {
+        let mut stop = pin!(stop);
         loop {
             let iteration = poll_fn(|cx| {
                 self.iterate(cx)?;
-                if is_over(self) || self.clock.now() >= until || stopped.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(Ok(ControlFlow::Break(())));
+                if is_over(self) || self.clock.now() >= until {
+                    return Poll::Ready(Ok(ControlFlow::Break(None)));
+                }
+                if let Poll::Ready(told) = stop.as_mut().poll(cx) {
+                    return Poll::Ready(Ok(ControlFlow::Break(Some(told))));
                 }
                 self.poll_ready(until, cx).map(|()| Ok(ControlFlow::Continue(())))
             });
-            if iteration.await?.is_break() {
-                return Ok(());
+            if let ControlFlow::Break(told) = iteration.await? {
+                return Ok(told);
             }
             // The runtime has to look at the sockets: one that always has room must not starve the others.
             yield_now().await;
@@ -113,6 +124,26 @@ impl<'a, P: Program> HostLoop<'a, P> {
     pub(crate) fn stop_accepting(&mut self) {
         self.acceptors.clear();
         self.accept_paused = true;
+    }
+
+    /// Has this destination from now on, in place of another or as the next one.
+    pub(crate) fn set_target(&mut self, HostId(at): HostId, target: Target) {
+        let destinations = self.destinations.as_mut().expect("only a program with destinations has others");
+        let targets = &mut destinations.to_mut().targets;
+        match targets.get_mut(at as usize) {
+            Some(place) => *place = target,
+            None => targets.push(target),
+        }
+    }
+
+    /// Speaks TLS so with those who connect from now on.
+    pub(crate) fn set_tls(&mut self, tls: Option<&Arc<ServerConfig>>) {
+        self.acceptors.iter_mut().for_each(|acceptor| acceptor.set_tls(tls.cloned()));
+    }
+
+    /// Has these limits from now on.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.connections.set_limits(limits);
     }
 
     /// Whether it has no connection.
@@ -254,7 +285,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
 
     fn open(&mut self, now: Time, to: HostId, tag: Tag) -> Result<(), Error> {
         let conn = self.connections.next()?;
-        let destinations = self.destinations.expect("only a program with destinations opens connections");
+        let destinations = self.destinations.as_ref().expect("only a program with destinations opens connections");
         let target = &destinations.targets[to.0 as usize];
         let socket = Socket::connect(target.address, destinations.notsent_lowat);
         let client = socket.as_ref().ok().and_then(Socket::local_address);
@@ -286,7 +317,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, NOTSENT_LOWAT, RecordKeeping, Stopper, listen};
+    use crate::{NOTSENT_LOWAT, RecordKeeping, Stopper, listen};
     use loadstone_http::{BodyId, Protocol, Wire};
     use loadstone_load::{Closed, Opened};
     use std::io::{Read, Write};
@@ -353,7 +384,7 @@ mod tests {
             let acceptor = Acceptor::new(HostId(0), listener, None, protocol, notsent_lowat)?;
             let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Collect);
             let mut host = HostLoop::new(&clock, program, None, vec![acceptor], connections)?;
-            host.run(Time::ZERO + LIMIT, &stop, |host| host.program.heard || host.program.polls > 10_000).await?;
+            host.run(Time::ZERO + LIMIT, stop.wait(), |host| host.program.heard || host.program.polls > 10_000).await?;
             Ok(host.finish())
         })
         .unwrap();

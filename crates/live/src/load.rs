@@ -74,7 +74,7 @@ pub fn load(
         let began = clock.now();
         host.program.start(began);
         host.run_actions(began)?;
-        host.run(began + destinations.timeout, stop, |host| host.program.end().is_some()).await?;
+        host.run(began + destinations.timeout, stop.wait(), |host| host.program.end().is_some()).await?;
         let (over, loop_iterations) = (clock.now(), host.iterations);
         at_end();
         let (browser, connections) = host.finish();

@@ -36,7 +36,7 @@ pub fn relay(
         let acceptors = listeners.into_iter().map(acceptor).collect::<Result<Vec<_>, Error>>()?;
         let connections = ConnectionTable::new(Limits::UNLIMITED, RecordKeeping::Collect);
         let mut host = HostLoop::new(clock, relay, Some(destinations), acceptors, connections)?;
-        host.run(Time::NEVER, stop, |_| false).await?;
+        host.run(Time::NEVER, stop.wait(), |_| false).await?;
         let (relay, ClosedTable { records: connections, .. }) = host.finish();
         Ok(Relayed { connections, most_held: relay.peak_held() })
     })

@@ -63,7 +63,7 @@ pub fn serve(clock: &Clock, origin: Origin, listener: Listener, stop: &Stop) -> 
     block_on(async {
         let acceptor = Acceptor::new(id, listener, tls, protocol, notsent_lowat)?;
         let mut host = HostLoop::new(clock, origin, None, vec![acceptor], ConnectionTable::new(limits, records))?;
-        host.run(Time::NEVER, stop, |_| false).await?;
+        host.run(Time::NEVER, stop.wait(), |_| false).await?;
         let loop_iterations = host.iterations;
         let (origin, ClosedTable { records: connections, records_dropped, peak_connections, still_open }) =
             host.finish();

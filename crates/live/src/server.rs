@@ -2,7 +2,7 @@
 
 use crate::access_log::Log;
 use crate::front::{self, FrontSettings, MAX_KEPT, OpenFront};
-use crate::graceful::Finished;
+use crate::graceful::{Finished, Orders};
 use crate::served::{Dotfiles, Manifest, Ports, PushOrHint, RecordedSite, ServedContent};
 use crate::server_error::{ServerError, SettingProblem};
 use crate::{Clock, Identity, Stop};
@@ -18,6 +18,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio::sync::mpsc::channel;
 
 /// How a server is set up.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -169,7 +170,9 @@ impl Server {
         let (bodies, timeouts) = (content.bodies(), front.settings.timeouts());
         let sessions = Arc::new(SessionFactory::isolated(front.settings.multiplexing));
         let origin = Origin::new(content, OriginConfig { timeouts, max_kept: MAX_KEPT, ..OriginConfig::new(sessions) });
-        front.run(&clock, origin, None, Rc::new(bodies), log, [graceful, immediate])
+        // Nobody changes it.
+        let (_, changes) = channel(1);
+        front.run(&clock, origin, None, Rc::new(bodies), log, Orders { graceful, immediate, changes })
     }
 }
 

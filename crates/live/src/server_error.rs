@@ -80,6 +80,12 @@ pub enum SettingProblem {
     /// No URL of a server.
     #[error(transparent)]
     Origin(#[from] NoServerAddress),
+    /// What only counts at the start.
+    #[error("it cannot change while the edge runs, and stays {old}: put that back, or start the edge again")]
+    Fixed {
+        /// What it was.
+        old: String,
+    },
     /// A server that is nowhere.
     #[error("no address is known for '{0}': correct the name of the origin's host, or give its address")]
     Unresolved(String),

@@ -5,7 +5,8 @@
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one), `link` is a
-//! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves.
+//! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves,
+//! `reconfigure` how it gets other settings.
 //! `cache` is what it remembers, `caching` how it is used.
 
 mod admission;
@@ -20,6 +21,7 @@ mod link;
 mod pending_request;
 mod pool;
 mod processor;
+mod reconfigure;
 mod rejection;
 mod relayed;
 

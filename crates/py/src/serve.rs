@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::kernel::Stopper;
 use crate::recorded_site::RecordedSite;
 use loadstone_http::Protocol;
-use loadstone_live::{EdgeProxy, EdgeSettings, EdgeSource, Finished, ServerError, ServerSettings, Stop};
+use loadstone_live::{EdgeControl, EdgeProxy, EdgeSettings, EdgeSource, Finished, ServerError, ServerSettings, Stop};
 use pyo3::prelude::*;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -46,6 +46,8 @@ pub(crate) struct Server {
     address: String,
     protocols: Vec<&'static str>,
     root: Option<Vec<u8>>,
+    /// What gives an edge its settings anew, and from where.
+    control: Option<(EdgeControl, EdgeSource)>,
 }
 
 #[pymethods]
@@ -70,9 +72,10 @@ impl Server {
     fn edge(py: Python<'_>, file: Option<PathBuf>, origins: Vec<String>, given: &str) -> PyResult<Server> {
         let given = serde_json::from_str(given).map_err(Failure::from)?;
         let source = EdgeSource { file, origins, given };
-        let edge = py.detach(|| source.open().map_err(Failure::from))?;
+        let edge = py.detach(|| EdgeProxy::of(&source).map_err(Failure::from))?;
+        let control = (edge.control(), source);
         let (address, protocols, root) = (edge.address(), edge.protocols().to_vec(), edge.root().map(<[u8]>::to_vec));
-        Ok(Server::of(Listening::Edge(edge), address, &protocols, root))
+        Ok(Server { control: Some(control), ..Server::of(Listening::Edge(edge), address, &protocols, root) })
     }
 
     /// What an edge speaks, where each name leads, and where it listens, a line for each.
@@ -111,6 +114,12 @@ impl Server {
         self.root.as_deref()
     }
 
+    /// Gives an edge that runs its settings anew: its file and what options name are read again.
+    fn reload(&self, py: Python<'_>) -> PyResult<()> {
+        let Some((control, source)) = &self.control else { return Ok(()) };
+        Ok(py.detach(|| control.reload(source).map_err(Failure::from))?)
+    }
+
     /// Serves, once, until `leave` stops it, and then on until what is under way is over or `end` stops
     /// it. Gives how many connections were cut off at the end.
     fn run(&self, py: Python<'_>, leave: &Stopper, end: &Stopper) -> PyResult<usize> {
@@ -139,6 +148,7 @@ impl Server {
             protocols: protocols.iter().copied().map(Protocol::name).collect(),
             root,
             server: Mutex::new(Some(listening)),
+            control: None,
         }
     }
 }

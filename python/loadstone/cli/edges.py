@@ -6,7 +6,7 @@ import click
 
 from loadstone import options, paths
 from loadstone.cli import fronts
-from loadstone.cli.console import Verb, examples
+from loadstone.cli.console import Verb, examples, say
 
 
 @click.command(
@@ -52,7 +52,8 @@ def edge(
     """Relay requests by HTTP/1.1, SPDY and HTTP/2 to origins by HTTP/1.1.
 
     The host that a request names says which origin it goes to. FILE is TOML with all settings of an edge
-    (docs/edge.md); options come before it. It relays until Ctrl-C, then leaves: a second one ends it.
+    (docs/edge.md); options come before it. SIGHUP lets it read them again. It relays until
+    Ctrl-C, then leaves: a second one ends it.
     """
     from loadstone import edge as edges
 
@@ -66,4 +67,10 @@ def edge(
         **options.of_edge(given),
     }
     server = edges.open_edge(file, origins, fields)
-    fronts.run(server, server.ways, save_ca, is_stdout_taken=server.logs_to_standard_output)
+    fronts.run(
+        server,
+        server.ways,
+        save_ca,
+        is_stdout_taken=server.logs_to_standard_output,
+        reload=lambda: say(edges.reload(server)),
+    )

@@ -43,10 +43,17 @@ def check(plaintext: bool, *of_tls: str | None) -> None:
         raise click.UsageError("--cert, --key and --save-ca are for TLS: leave out --plaintext.")
 
 
-def run(server: Server, ways: Iterable[str], save_ca: str | None, *, is_stdout_taken: bool) -> None:
+def run(
+    server: Server,
+    ways: Iterable[str],
+    save_ca: str | None,
+    *,
+    is_stdout_taken: bool,
+    reload: Callable[[], None] | None = None,
+) -> None:
     """Save what clients have to trust, say how they come to the server, and run it until it leaves.
 
-    Standard output may be taken by the access log.
+    Standard output may be taken by the access log. SIGHUP asks for `reload`.
     """
     from loadstone import files, serving
 
@@ -56,5 +63,5 @@ def run(server: Server, ways: Iterable[str], save_ca: str | None, *, is_stdout_t
     for line in ways:
         click.echo(text.harmless(line), err=is_stdout_taken)
     sys.stdout.flush()
-    if cut := serving.run(server):
+    if cut := serving.run(server, reload):
         say(f"{text.count(cut, 'connection')} cut off: give clients more time with --grace")

@@ -17,7 +17,7 @@ const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3,
 /// Where an edge is, and how clients trust it.
 pub(crate) struct Front {
     pub(crate) address: SocketAddr,
-    root: Option<Vec<u8>>,
+    pub(crate) root: Option<Vec<u8>>,
 }
 
 impl Front {

@@ -9,6 +9,7 @@ mod hostile;
 mod late;
 mod loads;
 mod relays;
+mod reloads;
 mod serving;
 mod simulated;
 mod smuggling;

@@ -110,6 +110,13 @@ impl Cache {
         }
     }
 
+    /// Has these limits from now on; without them nothing is stored any more. Its clock stays.
+    pub(super) fn limit(&mut self, limits: Option<CacheLimits>) {
+        let (bytes, object) = limits.map_or((0, 0), |limits| (limits.bytes, limits.object));
+        self.limits = CacheLimits { bytes, object, ..self.limits };
+        self.store.limit(bytes);
+    }
+
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
         self.store.bytes()

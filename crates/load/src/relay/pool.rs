@@ -113,6 +113,11 @@ impl ServerPool {
         }
     }
 
+    /// Whether it has no connection, and nobody waits for one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.opening == 0 && self.queue.is_empty()
+    }
+
     /// The connections that are idle.
     pub(super) fn idle(&self) -> impl Iterator<Item = ConnId> {
         self.idle.iter().copied()

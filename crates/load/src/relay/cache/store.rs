@@ -79,6 +79,12 @@ impl Store {
         }
     }
 
+    /// Holds no more than this from now on. What is being sent goes when it has been sent, and room is wanted.
+    pub(super) fn limit(&mut self, limit: u64) {
+        self.limit = limit;
+        self.make_room(0);
+    }
+
     /// Bytes of all that it holds or has promised to hold.
     pub(super) fn bytes(&self) -> u64 {
         self.stored + self.promised + self.left

@@ -1,0 +1,193 @@
+//! The edge of `loadstone edge`: a relay in front of origins that are known by name.
+
+use crate::access_log::{Entries, Log};
+use crate::edge::{EdgeParts, relay_config};
+use crate::edge_change::{EdgeChange, EdgeControl, ServerPlaces};
+use crate::edge_source::{EdgeSource, SourceError};
+use crate::front::{OpenFront, TransportSecurity};
+use crate::graceful::{Finished, Graceful, Orders};
+use crate::host::HostLoop;
+use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop};
+use loadstone_http::{Chunk, Protocol, TransportStream, Wire};
+use loadstone_load::page::HostId;
+use loadstone_load::{Action, Closed, ConnId, ExchangeNotes, Opened, Program, Relay, Tag};
+use loadstone_units::{Time, visible};
+use std::iter;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::mpsc::Receiver;
+
+/// An edge that listens, and relays when it is run.
+#[derive(Debug)]
+pub struct EdgeProxy {
+    front: OpenFront,
+    parts: EdgeParts,
+    control: EdgeControl,
+    changes: Receiver<EdgeChange>,
+}
+
+impl EdgeProxy {
+    /// Listens, and looks for its origins: what their names say now is where they are until the settings are read again.
+    ///
+    /// # Errors
+    /// If a name or a URL is none, an origin is nowhere, or it cannot listen there.
+    pub fn open(settings: EdgeSettings) -> Result<EdgeProxy, ServerError> {
+        let (front, parts) = EdgeParts::find(settings)?;
+        let front = OpenFront::open(front, &parts.hosts())?;
+        let (control, changes) = EdgeControl::new(&front);
+        Ok(EdgeProxy { front, parts, control, changes })
+    }
+
+    /// Reads all settings, and listens as they say.
+    ///
+    /// # Errors
+    /// If a setting cannot be used, an origin is nowhere, or it cannot listen there.
+    pub fn of(source: &EdgeSource) -> Result<EdgeProxy, SourceError> {
+        EdgeProxy::open(source.settings()?).map_err(|error| source.placed(error))
+    }
+
+    /// What gives it other settings while it runs.
+    pub fn control(&self) -> EdgeControl {
+        self.control.clone()
+    }
+
+    /// What it speaks, where each name leads, and where it listens, a line for each.
+    pub fn ways(&self) -> Vec<String> {
+        let OpenFront { settings, protocols, address, .. } = &self.front;
+        let names: Vec<&str> = protocols.iter().copied().map(Protocol::name).collect();
+        let is_plain = settings.transport == TransportSecurity::Plaintext;
+        let how = if is_plain { format!("{}, by prior knowledge", names[0]) } else { names.join(", ") };
+        let port = |name: &str| if name.contains(':') { String::new() } else { format!(":{}", address.port()) };
+        let way = |(name, url): (&String, &String)| {
+            format!("{}://{name}{}/ from {url}", settings.scheme().name(), port(name))
+        };
+        let ways = self.parts.origins.iter().map(way);
+        let lines = iter::once(how).chain(ways).chain([format!("listening on {address}")]);
+        lines.map(|line| visible(&line).into_owned()).collect()
+    }
+
+    /// Whether its access log goes to standard output, so that nothing else may.
+    pub fn logs_to_standard_output(&self) -> bool {
+        self.front.settings.logs_to_standard_output()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.front.address
+    }
+
+    /// What it speaks, the best first; without TLS the one that clients have to know.
+    pub fn protocols(&self) -> &[Protocol] {
+        &self.front.protocols
+    }
+
+    /// The certificate that clients have to trust, in DER; none if there is no TLS, or if it was given.
+    pub fn root(&self) -> Option<&[u8]> {
+        self.front.root()
+    }
+
+    /// Relays until `graceful` comes: then stops listening, announces the shutdown on all connections, and lets what
+    /// is under way finish, until `immediate` comes or its grace is over.
+    ///
+    /// # Errors
+    /// If the system has no files left for an event loop or for a first connection, or if the access log
+    /// could not be written.
+    pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
+        let EdgeProxy { mut front, parts, changes, .. } = self;
+        let clock = Clock::start();
+        let log = front.begin_log()?;
+        let notes = if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
+        let names = parts.names.clone();
+        let config = relay_config(&front.settings, &parts, names, clock.now(), notes);
+        let limits = parts.limits();
+        let EdgeParts { servers, targets, .. } = parts;
+        let servers = ServerPlaces::new(servers);
+        let program = EdgeProgram { relay: Relay::new(config), servers, log: log.as_ref().map(Log::entries) };
+        let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
+        let destinations =
+            Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
+        let orders = Orders { graceful, immediate, changes };
+        front.run(&clock, program, Some(&destinations), Rc::new(Pattern), log, orders)
+    }
+}
+
+/// A relay whose exchanges are logged.
+#[derive(Debug)]
+struct EdgeProgram {
+    relay: Relay,
+    /// Which servers its destinations lead to.
+    servers: ServerPlaces,
+    log: Option<Entries>,
+}
+
+impl EdgeProgram {
+    fn note(&mut self) {
+        while let Some(exchange) = self.relay.poll_exchange() {
+            self.log.iter().for_each(|log| log.note_exchange(&exchange));
+        }
+    }
+}
+
+impl Graceful for EdgeProgram {
+    type Change = EdgeChange;
+
+    /// Goes on with other settings.
+    fn change(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Result<(), Error> {
+        let now = host.now();
+        let EdgeChange { front, tls, parts, done: _done } = change;
+        let EdgeProgram { relay, servers, log } = &mut host.program;
+        let places = servers.find(&parts.servers, |server| relay.has_server(server));
+        let names = parts.names.iter().map(|(name, HostId(at))| (name.clone(), places[*at as usize])).collect();
+        let notes = if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
+        relay.reconfigure(now, relay_config(&front, &parts, names, now, notes));
+        host.set_limits(parts.limits());
+        host.set_tls(tls.as_ref());
+        places.into_iter().zip(parts.targets).for_each(|(place, target)| host.set_target(place, target));
+        host.run_actions(now)
+    }
+
+    fn shut_down(&mut self, now: Time) {
+        self.relay.shut_down(now);
+    }
+
+    fn give_up(&mut self, now: Time) {
+        self.relay.give_up(now);
+        self.note();
+    }
+}
+
+impl Program for EdgeProgram {
+    fn handle_opening(&mut self, now: Time, conn: ConnId, tag: Tag) {
+        self.relay.handle_opening(now, conn, tag);
+    }
+
+    fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened) {
+        self.relay.handle_open(now, conn, opened);
+    }
+
+    fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
+        self.relay.handle_input(now, conn, on, input);
+    }
+
+    fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
+        self.relay.handle_close(now, conn, how);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.relay.handle_timeout(now);
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.note();
+        self.relay.poll_action()
+    }
+
+    fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
+        self.relay.poll_transmit(now, conn, on, room, out);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.relay.poll_timeout()
+    }
+}
