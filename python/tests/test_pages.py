@@ -194,3 +194,21 @@ def test_real_hars_are_read_or_refused_in_one_line(loadstone: Command) -> None:
             assert (result.code, result.err.count("\n")) == (2, 1), path
             refused.append(result.err)
     assert len(refused) <= len(_hars()) // 10, refused
+
+
+def test_what_a_service_worker_answered_is_no_object_and_what_it_fetched_is(tmp_path: Path) -> None:
+    har = json.loads((EXAMPLES / "shop.har").read_text())
+    objects = [one["url"] for one in json.loads(pages.read(str(EXAMPLES / "shop.har")).json)["objects"]]
+    answered = har["log"]["entries"][5]
+    fetched = json.loads(json.dumps(answered))
+    fetched["request"]["url"] = f"{answered['request']['url']}?worker"
+    answered["response"]["_fetchedViaServiceWorker"] = True
+    har["log"]["entries"].append(fetched)
+    path = tmp_path / "worker.har"
+    path.write_text(json.dumps(har))
+    page = pages.read(str(path))
+    left = [one["url"] for one in json.loads(page.json)["objects"]]
+    assert set(objects) - set(left) == {answered["request"]["url"]}
+    (own,) = set(left) - set(objects)
+    assert own.split("?")[0] == answered["request"]["url"]
+    assert page.notes["skipped"]["from_cache"] == 1
