@@ -48,6 +48,9 @@ class Settings(TypedDict, total=False):
     """That the browser has visited the page before, or those that `before` names, and how many seconds ago
     that was loaded, or each before the next. It has its cache, as the heads of those pages say, and
     connections that are still open. If it is left out, the browser has nothing. 0 to 31,536,000."""
+    prefetch: Literal["nothing", "next"]
+    """What the servers of each page before tell the browser to prefetch for the one after. Needs
+    `visit_after`."""
     compute: str
     """How many times as long the browser computes: a number, or `phone`, which is 4. 0 to 100."""
     cc: Literal["reno", "cubic", "bbr"]

@@ -506,7 +506,7 @@ def test_incomplete_loads_are_said_and_left_out(loadstone: Command, small: str) 
 def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
     # All of these are left out where they are nothing.
     variant = {"connections_in_all": 16, "names": "looked-up", "tls_flights": "1800/2000/80", "compute": 2}
-    policies = {"sharding": "one", "priorities": "kind", "visit_after": 5}
+    policies = {"sharding": "one", "priorities": "kind", "visit_after": 5, "prefetch": "next"}
     variant |= {"pipelined_requests": 2, "browser": "2012"}
     given = {"spread": {"network": 1}, "variant": {**variant, **policies}}
     fields = json.loads(_scenario(**given).to_json())

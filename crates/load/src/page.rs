@@ -20,6 +20,7 @@ mod moment;
 mod paint;
 mod path_shape;
 mod policy;
+mod prefetch;
 mod preflights;
 mod private_cache;
 mod recorded_object;

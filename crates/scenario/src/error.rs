@@ -31,7 +31,7 @@ pub enum ScenarioProblem {
     /// A page beside another one.
     #[error("the page is known already: leave it out")]
     SecondPage,
-    /// A page before this one, and no time between.
+    /// A page before this one, or what is prefetched there, and no time between.
     #[error("give visit_after, the seconds since then (--visit-after)")]
     NotVisited,
     /// The network is incomplete.

@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 37] = [
+const OPTIONS: [OptionOf; 38] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -22,6 +22,7 @@ const OPTIONS: [OptionOf; 37] = [
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("names", "variant.names", "NAMES"),
     OptionOf::new("visit-after", "variant.visit_after", "SECONDS"),
+    OptionOf::new("prefetch", "variant.prefetch", "WHAT"),
     OptionOf::new("compute", "variant.compute", "FACTOR"),
     OptionOf::new("cc", "variant.tcp.cc", "CC").of(SERVERS),
     OptionOf::new("policy", "variant.multiplexing.policy", "POLICY"),

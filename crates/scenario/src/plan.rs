@@ -4,7 +4,9 @@ use crate::habits::Habits;
 use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost, Relaying};
 use crate::name_server::NameServerPlan;
 use crate::shared_page::LoadablePage;
-use crate::{Connections, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter};
+use crate::{
+    Connections, Prefetch, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter,
+};
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
 use loadstone_load::page::{ActivityId, HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
 use loadstone_load::{
@@ -70,6 +72,9 @@ impl Plan {
         let earlier = &scenario.before;
         if !earlier.is_empty() && variant.visit_after.is_none() {
             return Err(ScenarioError::new("before", ScenarioProblem::NotVisited));
+        }
+        if variant.prefetch != Prefetch::Nothing && variant.visit_after.is_none() {
+            return Err(ScenarioError::new("variant.prefetch", ScenarioProblem::NotVisited));
         }
         let pages = files.iter().map(|(file, field)| planned(file, earlier, variant, field));
         let pages = pages.collect::<Result<Vec<PlannedPage>, ScenarioError>>()?;
@@ -284,7 +289,7 @@ fn planned(
         };
         let earlier = if earlier.is_empty() { std::slice::from_ref(page) } else { earlier };
         let in_turn: Vec<&PageFile> = earlier.iter().chain([page]).map(|page| &**page).collect();
-        let visited = PageFile::visited_in_turn(&in_turn, after)?;
+        let visited = PageFile::visited_in_turn(&in_turn, after, variant.prefetch == Prefetch::Next)?;
         let counted = if after >= KEEP_ALIVE { &visited[earlier.len()..] } else { &visited };
         let files = counted.iter().map(|file| with_policies(file.clone(), variant));
         let files = files.collect::<Result<Vec<PageFile>, PageError>>()?;

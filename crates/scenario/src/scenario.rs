@@ -1,7 +1,7 @@
 //! What one run is.
 
 use crate::habits::Habits;
-use crate::{ComputeFactor, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology, earlier_pages};
+use crate::{ComputeFactor, Prefetch, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology, earlier_pages};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::page::{Priorities, Sharding};
 use loadstone_load::{Closing, Foresight, Joining, Names, Work};
@@ -118,6 +118,9 @@ pub struct Variant {
     /// still open. If it is left out, the browser has nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visit_after: Option<VisitAfter>,
+    /// What the servers of each page before tell the browser to prefetch for the one after. Needs `visit_after`.
+    #[serde(skip_serializing_if = "Prefetch::is_default")]
+    pub prefetch: Prefetch,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
     /// any (`mechanisms.metrics`), 0 to 100.
     #[serde(skip_serializing_if = "EarlierLoads::is_none")]

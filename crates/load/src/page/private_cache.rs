@@ -14,6 +14,9 @@ use std::time::{Duration, SystemTime};
 /// How long a preflight holds where it does not say so, and at most, in Chromium (Fetch, section 4.9).
 const PREFLIGHT_AGE: Duration = Duration::from_secs(5);
 const LONGEST_PREFLIGHT_AGE: Duration = Duration::from_secs(7200);
+/// How long Chromium takes what it has prefetched without asking whether it is still right, once (`HttpCache`,
+/// `kPrefetchReuseMins`).
+const PREFETCH_AGE: Duration = Duration::from_secs(5 * 60);
 /// What Chromium keeps without end where nothing limits it.
 const PERMANENT: [u16; 4] = [300, 301, 308, 410];
 /// What it takes to be fresh for a tenth of its age where nothing says how long it is.
@@ -47,12 +50,11 @@ pub(super) fn again(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> 
     let (Some(first), Some(request), false) = (request(kept), request(object), status == 206) else {
         return Again::Fetched;
     };
-    let options = CacheOptions { shared: false, immutable_min_time_to_live: Duration::ZERO, ..CacheOptions::default() };
     // Ages count from the response, whose own Date says which day that was.
     let then = SystemTime::UNIX_EPOCH;
     let response = response(fields);
     let is_stated = says_how_long(response.headers());
-    let policy = CachePolicy::new_options(&first, &response, then, options);
+    let policy = CachePolicy::new_options(&first, &response, then, a_browsers());
     let conditional = match policy.before_request(&request, then + after) {
         _ if !policy.is_storable() => return Again::Fetched,
         BeforeRequest::Fresh(_) if is_stated || AGING.contains(&status) => return Again::Kept,
@@ -71,6 +73,27 @@ pub(super) fn again(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> 
         _ if conditions.is_empty() => Again::Fetched,
         _ => Again::AskedAbout(conditions),
     }
+}
+
+/// Whether what was prefetched so long ago is used as it is: if it was stored at all, however long its heads keep it fresh.
+pub(super) fn is_kept_ahead(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> bool {
+    let (Some(first), Some(request), Some(fields)) = (request(kept), request(object), &kept.response_fields) else {
+        return false;
+    };
+    let then = SystemTime::UNIX_EPOCH;
+    let mut response = response(fields);
+    if !CachePolicy::new_options(&first, &response, then, a_browsers()).is_storable() {
+        return false;
+    }
+    response.headers_mut().remove(AGE);
+    replace(response.headers_mut(), CACHE_CONTROL, Some(format!("max-age={}", PREFETCH_AGE.as_secs())));
+    let policy = CachePolicy::new_options(&first, &response, then, a_browsers());
+    matches!(policy.before_request(&request, then + after), BeforeRequest::Fresh(_))
+}
+
+/// A private cache, for which nothing is fresh for longer because it is `immutable`.
+fn a_browsers() -> CacheOptions {
+    CacheOptions { shared: false, immutable_min_time_to_live: Duration::ZERO, ..CacheOptions::default() }
 }
 
 /// For how long after it is stale a response may be used while the server is asked about it.

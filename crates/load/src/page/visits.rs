@@ -6,7 +6,7 @@
 
 use super::file::{Field, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::REQUEST_HEADER_BYTES;
-use super::private_cache::{Again, again};
+use super::private_cache::{Again, again, is_kept_ahead};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -15,17 +15,24 @@ const OF_CONTENT: [&str; 6] =
     ["accept-ranges", "content-encoding", "content-language", "content-length", "content-type", "transfer-encoding"];
 
 impl PageFile {
-    /// Pages as one browser visits them in this order, so long from each to the next, with a cache that is empty at first.
+    /// Pages as one browser visits them in this order, so long from each to the next, with a cache that is empty at first;
+    /// if `prefetch`, each prefetches what the next one has.
     ///
     /// # Errors
     /// If nothing on those before the last has a head.
-    pub fn visited_in_turn(pages: &[&PageFile], gap: Duration) -> Result<Vec<PageFile>, PageError> {
+    pub fn visited_in_turn(pages: &[&PageFile], gap: Duration, prefetch: bool) -> Result<Vec<PageFile>, PageError> {
+        let with_next = |(page, next): (&&PageFile, Option<&&PageFile>)| match next {
+            Some(next) if prefetch => page.prefetching(next),
+            _ => PageFile::clone(page),
+        };
+        let nexts = pages.iter().skip(1).map(Some).chain([None]);
+        let loaded: Vec<PageFile> = pages.iter().zip(nexts).map(with_next).collect();
         let (mut cache, mut visited) = (BrowserCache::default(), Vec::new());
-        for (page, visit) in pages.iter().zip(0_u32..) {
+        for ((page, own), visit) in loaded.iter().zip(pages).zip(0_u32..) {
             if visit > 0 && visit as usize + 1 == pages.len() && cache.kept.is_empty() {
                 return Err(PageError::NoHeads);
             }
-            visited.push(cache.visit(page, gap * visit));
+            visited.push(cache.visit(page, own.objects.len(), gap * visit));
         }
         Ok(visited)
     }
@@ -36,7 +43,7 @@ impl PageFile {
     /// # Errors
     /// If nothing on that page has a head.
     pub fn visited_after(&self, before: &PageFile, after: Duration) -> Result<PageFile, PageError> {
-        let [_, page] = PageFile::visited_in_turn(&[before, self], after)?.try_into().expect("one for each");
+        let [_, page] = PageFile::visited_in_turn(&[before, self], after, false)?.try_into().expect("one for each");
         Ok(page)
     }
 
@@ -54,21 +61,28 @@ impl PageFile {
 #[derive(Default)]
 struct BrowserCache<'p> {
     kept: BTreeMap<Key<'p>, (&'p ObjectSpec, Duration)>,
+    /// Those that were prefetched and that no page has used yet.
+    ahead: BTreeSet<Key<'p>>,
 }
 
 /// By what the cache knows an object: its URL, its partition, and whether it is a preflight.
 type Key<'p> = (&'p str, Option<&'p str>, bool);
 
 impl<'p> BrowserCache<'p> {
-    /// The page at a visit now; afterwards the cache has what that has brought.
-    fn visit(&mut self, visited: &'p PageFile, now: Duration) -> PageFile {
+    /// The page at a visit now, whose objects after its `own` are prefetches; afterwards the cache has what that has
+    /// brought.
+    fn visit(&mut self, visited: &'p PageFile, own: usize, now: Duration) -> PageFile {
         let mut page = visited.clone();
         let (mut valid, mut behind) = (BTreeSet::new(), Vec::new());
         // What the page itself brings is of use to the next one.
-        let earlier = self.kept.clone();
+        let (earlier, ahead) = (self.kept.clone(), std::mem::take(&mut self.ahead));
         for (object, asked) in page.objects.iter_mut().zip(&visited.objects) {
             let found = earlier.get(&kept_as(asked));
-            match found.map_or(Again::Fetched, |(kept, since)| again(object, kept, now - *since)) {
+            let becomes = found.map_or(Again::Fetched, |(kept, since)| match now - *since {
+                after if ahead.contains(&kept_as(asked)) && is_kept_ahead(object, kept, after) => Again::Kept,
+                after => again(object, kept, after),
+            });
+            match becomes {
                 Again::Fetched => self.fetched(asked, now),
                 Again::Kept => object.cached = true,
                 Again::KeptAndAsked(conditions) => {
@@ -83,6 +97,7 @@ impl<'p> BrowserCache<'p> {
                 }
             }
         }
+        self.ahead.extend(visited.objects[own..].iter().map(kept_as));
         page.objects.extend(behind);
         page.await_whole(&valid);
         page
@@ -184,7 +199,7 @@ mod tests {
             [of(&[(root, "no-store"), (style, "max-age=10")]), of(&[(root, ""), (picture, "max-age=100")])];
         let last = of(&[(root, ""), (style, ""), (picture, "")]);
         let states = |pages: &[&PageFile], seconds| -> Vec<(bool, Option<u16>)> {
-            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds)).unwrap();
+            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds), false).unwrap();
             visited.last().unwrap().objects.iter().map(|object| (object.cached, object.status)).collect()
         };
         let (fetched, kept, asked) = ((false, None), (true, None), (false, Some(304)));
@@ -199,8 +214,28 @@ mod tests {
         let unknown = PageFile { objects: second.objects.clone(), ..of(&[]) };
         let replaced = of(&[(style, "no-store")]);
         assert_eq!(states(&[&first, &unknown, &replaced, &last], 5)[1], fetched);
-        assert_eq!(PageFile::visited_in_turn(&[&last, &last, &last], Duration::ZERO), Err(PageError::NoHeads));
-        assert!(PageFile::visited_in_turn(&[&last, &first, &last], Duration::ZERO).is_ok());
+        assert_eq!(PageFile::visited_in_turn(&[&last, &last, &last], Duration::ZERO, false), Err(PageError::NoHeads));
+        assert!(PageFile::visited_in_turn(&[&last, &first, &last], Duration::ZERO, false).is_ok());
+    }
+
+    #[test]
+    fn what_was_prefetched_is_of_use_for_five_minutes_and_once() {
+        let of =
+            |objects: serde_json::Value| -> PageFile { serde_json::from_value(json!({"objects": objects})).unwrap() };
+        let stale = json!([["cache-control", "max-age=0"]]);
+        let before = of(json!([{"url": "https://a.test/", "bytes": 10, "response_fields": []}]));
+        let next = of(json!([
+            {"url": "https://a.test/next", "bytes": 10, "response_fields": stale},
+            {"url": "https://a.test/secret", "bytes": 10, "response_fields": [["cache-control", "no-store"]]},
+            {"url": "https://a.test/bare", "bytes": 10}]));
+        let cached = |pages: &[&PageFile], seconds, prefetch| -> Vec<bool> {
+            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds), prefetch).unwrap();
+            visited.last().unwrap().objects.iter().map(|object| object.cached).collect()
+        };
+        assert_eq!(cached(&[&before, &next], 299, true), [true, false, false]);
+        assert_eq!(cached(&[&before, &next], 300, true), [false; 3]);
+        assert_eq!(cached(&[&before, &next], 1, false), [false; 3]);
+        assert_eq!(cached(&[&before, &next, &next], 1, true), [false; 3], "the second page has used it");
     }
 
     #[test]

@@ -145,6 +145,35 @@ fn several_pages_before_leave_their_caches_and_connections() {
 }
 
 #[test]
+fn what_the_page_before_has_prefetched_needs_no_request() {
+    let next = r#"{"objects": [
+        {"url": "http://a.test/next", "bytes": 1000, "response_fields": [["cache-control", "no-cache"]]},
+        {"url": "http://b.test/b.png", "bytes": 10000, "response_fields": [["cache-control", "no-store"]],
+         "needs": [{"node": "http://a.test/next"}]}]}"#;
+    let of = |protocol: &str, seconds: u32, prefetch: &str| {
+        let settings = format!(r#""protocol": "{protocol}", "visit_after": {seconds}, "prefetch": "{prefetch}""#);
+        let scenario = Scenario {
+            network: FAST.parse().unwrap(),
+            variant: variant(&format!(r#"{{"tls": "none", {settings}}}"#)),
+            before: vec![chain().into()],
+            ..Scenario::of(PageFile::from_json(next.as_bytes()).unwrap())
+        };
+        let outcome = run_once(&Plan::new(&scenario).unwrap());
+        (whole_ms(&outcome), outcome.connections)
+    };
+    for protocol in ["http/1.1", "h2"] {
+        assert_eq!(of(protocol, 5, "nothing"), (vec![100, 300], 1));
+        // What may not be stored was fetched for nothing, but its connection is there.
+        assert_eq!(of(protocol, 5, "next"), (vec![1, 101], 0));
+        assert_eq!(of(protocol, 299, "next"), (vec![1, 201], 1), "without connections");
+        assert_eq!(of(protocol, 300, "next"), (vec![200, 400], 2), "five minutes after");
+    }
+    let alone = Scenario { variant: variant(r#"{"prefetch": "next"}"#), ..Scenario::of(chain()) };
+    let error = Plan::new(&alone).unwrap_err();
+    assert!(error.field == "variant.prefetch" && error.to_string().contains("--visit-after"), "{error}");
+}
+
+#[test]
 fn what_the_page_still_waited_for_is_given_up() {
     let page = r#"{"objects": [
         {"url": "http://a.test/", "bytes": 1000, "response_fields": []},
