@@ -23,7 +23,7 @@ from loadstone.verb_output import wrapped
 REQUEST_US = 40
 """What a request takes of an edge's processor, over TLS (docs/edge.md#the-cache)."""
 
-_TABLES = ("front", "origins", "behind", "cache")
+_TABLES = ("front", "origins", "behind", "cache", "admin")
 _ELSEWHERE = "1000gbit,0ms,queue=100000p"
 """From the end of the access link to hosts that are none of the edge's: each has its own round trip."""
 _ONE = {"objects": [{"url": "http://a.test/", "bytes": 1}]}

@@ -45,6 +45,22 @@ def origin(run: Run) -> str:
     return f"http://127.0.0.1:{served.port}"
 
 
+def test_its_operator_is_told_what_it_has_done(run: Run, origin: str, tmp_path: Path) -> None:
+    (tmp_path / "edge.toml").write_text(
+        f'[front]\nlisten = "127.0.0.1:0"\ntransport = "plaintext"\n[origins]\n"a.test" = "{origin}"\n'
+        '[cache]\nbytes = 1_000_000\n[admin]\nlisten = "127.0.0.1:0"\n'
+    )
+    edge = run(str(tmp_path / "edge.toml"))
+    [said] = [line for line in edge.lines if line.endswith(" for its operator")]
+    admin = said.removesuffix("/metrics for its operator")
+    assert curl("-H", "Host: a.test", f"http://127.0.0.1:{edge.port}/bytes/1000") == pattern(1000)
+    metrics = curl(f"{admin}/metrics").decode()
+    assert 'loadstone_edge_requests_total{protocol="http/1.1",status="2xx",' in metrics
+    assert f'loadstone_edge_origin_connections{{origin="{origin}",state="open"}} 1' in metrics
+    assert curl(f"{admin}/health") == b"serving\n"
+    assert curl("-X", "POST", f"{admin}/purge?host=a.test").endswith(b" forgotten\n")
+
+
 def test_it_relays_as_its_file_and_its_options_say(run: Run, origin: str, tmp_path: Path) -> None:
     folder = tmp_path / "etc"
     folder.mkdir()

@@ -34,6 +34,17 @@ pub struct EdgeSettings {
     /// What it remembers of responses.
     #[serde(default)]
     cache: CacheSettings,
+    /// Where its operator meets it.
+    #[serde(default)]
+    admin: AdminSettings,
+}
+
+/// Where an edge's operator meets it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct AdminSettings {
+    /// Where /metrics, /health and /purge are answered, without a password: an address that nobody else reaches.
+    listen: Option<String>,
 }
 
 /// How origins are used.
@@ -91,7 +102,8 @@ impl CacheSettings {
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 6] = [
+const OPTIONS: [OptionOf; 7] = [
+    OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
@@ -128,6 +140,8 @@ pub(crate) struct EdgeParts {
     pub(crate) servers: Vec<ServerAddress>,
     /// How to get to each of `servers`.
     pub(crate) targets: Vec<Target>,
+    /// Where its operator meets it, if anywhere.
+    pub(crate) admin: Option<String>,
 }
 
 impl EdgeParts {
@@ -136,7 +150,7 @@ impl EdgeParts {
     /// # Errors
     /// If a name or a URL is none, or an origin is nowhere.
     pub(crate) fn find(settings: EdgeSettings) -> Result<(FrontSettings, EdgeParts), ServerError> {
-        let EdgeSettings { front, origins, behind, cache } = settings;
+        let EdgeSettings { front, origins, behind, cache, admin } = settings;
         if origins.is_empty() {
             return Err(ServerError::setting("origins", SettingProblem::NoOrigins));
         }
@@ -155,7 +169,7 @@ impl EdgeParts {
             names.insert(name.to_ascii_lowercase(), HostId(at as u32));
         }
         let targets = targets(&servers, &behind)?;
-        Ok((front, EdgeParts { behind, cache, origins, names, servers, targets }))
+        Ok((front, EdgeParts { behind, cache, origins, names, servers, targets, admin: admin.listen }))
     }
 
     /// The names of its hosts.

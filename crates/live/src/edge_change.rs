@@ -4,16 +4,28 @@ use crate::edge::EdgeParts;
 use crate::edge_source::{EdgeSource, SourceError};
 use crate::front::{FrontSettings, OpenFront, secure};
 use crate::{Authority, ServerError, SettingProblem};
-use loadstone_load::ServerAddress;
 use loadstone_load::page::HostId;
+use loadstone_load::{Purge, ServerAddress};
 use rustls::ServerConfig;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
-/// How many changes may wait for an edge.
+/// How many orders may wait for an edge.
 const WAITING: usize = 4;
+
+/// What is asked of an edge that runs.
+#[derive(Debug)]
+pub(crate) enum EdgeOrder {
+    /// To go on with other settings.
+    Change(Box<EdgeChange>),
+    /// To say what it has done and has.
+    Report(SyncSender<String>),
+    /// To forget responses, and to say how many it has forgotten.
+    Purge(Purge, SyncSender<u64>),
+}
 
 /// Settings with which an edge that runs goes on.
 #[derive(Debug)]
@@ -32,15 +44,20 @@ pub struct EdgeControl {
     fixed: Arc<[(&'static str, String)]>,
     /// Who signs its certificates, if none was given at the start.
     authority: Option<Arc<Authority>>,
-    changes: Sender<EdgeChange>,
+    orders: Sender<EdgeOrder>,
 }
 
 impl EdgeControl {
-    /// That of an edge with this front, and where its changes come out.
-    pub(crate) fn new(front: &OpenFront) -> (EdgeControl, Receiver<EdgeChange>) {
-        let (changes, receiver) = channel(WAITING);
+    /// That of an edge with this front and these parts, and where its orders come out.
+    pub(crate) fn new(front: &OpenFront, parts: &EdgeParts) -> (EdgeControl, Receiver<EdgeOrder>) {
+        let (orders, receiver) = channel(WAITING);
         let authority = front.authority().cloned();
-        (EdgeControl { fixed: front.settings.fixed().into(), authority, changes }, receiver)
+        (EdgeControl { fixed: fixed(&front.settings, parts).into(), authority, orders }, receiver)
+    }
+
+    /// Where orders for the edge go.
+    pub(crate) fn orders(&self) -> Sender<EdgeOrder> {
+        self.orders.clone()
     }
 
     /// Reads the settings again, and returns when they hold. Connections and requests that come are served by them; what is
@@ -53,7 +70,8 @@ impl EdgeControl {
         let found = EdgeParts::find(source.settings()?);
         let change = found.and_then(|(front, parts)| self.checked(front, parts, done));
         // An edge that is leaving takes no more of them: what it does not take is dropped, and nothing waits for it.
-        drop(self.changes.blocking_send(change.map_err(|error| source.placed(error))?));
+        let change = change.map_err(|error| source.placed(error))?;
+        drop(self.orders.blocking_send(EdgeOrder::Change(Box::new(change))));
         let Err(_) = held.blocking_recv();
         Ok(())
     }
@@ -64,13 +82,19 @@ impl EdgeControl {
         parts: EdgeParts,
         done: oneshot::Sender<Infallible>,
     ) -> Result<EdgeChange, ServerError> {
-        let mut fields = front.fixed().into_iter().zip(self.fixed.iter());
+        let mut fields = fixed(&front, &parts).into_iter().zip(self.fixed.iter());
         if let Some(((field, _), (_, old))) = fields.find(|(new, old)| new != *old) {
             return Err(ServerError::setting(field, SettingProblem::Fixed { old: old.clone() }));
         }
         let tls = secure(&front, &front.protocols()?, &parts.hosts(), self.authority.as_ref())?.tls;
         Ok(EdgeChange { front, tls, parts, done })
     }
+}
+
+/// The fields that only count at the start.
+fn fixed(front: &FrontSettings, parts: &EdgeParts) -> Vec<(&'static str, String)> {
+    let admin = parts.admin.clone().unwrap_or_else(|| "left out".to_owned());
+    front.fixed().into_iter().chain([("admin.listen", admin)]).collect()
 }
 
 /// Which servers have which places among the destinations of an edge.
@@ -81,6 +105,11 @@ impl ServerPlaces {
     /// Those of an edge that begins.
     pub(crate) fn new(servers: Vec<ServerAddress>) -> ServerPlaces {
         ServerPlaces(servers)
+    }
+
+    /// What a server is called that has a place.
+    pub(crate) fn name(&self, HostId(at): HostId) -> String {
+        self.0.get(at as usize).map(ServerAddress::to_string).unwrap_or_default()
     }
 
     /// The places of the servers that there are now. One that has been there keeps its own; another one takes that of a server

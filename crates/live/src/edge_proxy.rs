@@ -1,20 +1,24 @@
 //! The edge of `loadstone edge`: a relay in front of origins that are known by name.
 
 use crate::access_log::{Entries, Log};
+use crate::admin::{AdminListener, serve_admin};
 use crate::edge::{EdgeParts, relay_config};
-use crate::edge_change::{EdgeChange, EdgeControl, ServerPlaces};
+use crate::edge_change::{EdgeChange, EdgeControl, EdgeOrder, ServerPlaces};
+use crate::edge_metrics::EdgeMetrics;
 use crate::edge_source::{EdgeSource, SourceError};
 use crate::front::{OpenFront, TransportSecurity};
 use crate::graceful::{Finished, Graceful, Orders};
 use crate::host::HostLoop;
-use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop};
+use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop, Stopper};
 use loadstone_http::{Chunk, Protocol, TransportStream, Wire};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, Closed, ConnId, ExchangeNotes, Opened, Program, Relay, Tag};
 use loadstone_units::{Time, visible};
 use std::iter;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::rc::Rc;
+use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 
@@ -23,8 +27,9 @@ use tokio::sync::mpsc::Receiver;
 pub struct EdgeProxy {
     front: OpenFront,
     parts: EdgeParts,
+    admin: Option<AdminListener>,
     control: EdgeControl,
-    changes: Receiver<EdgeChange>,
+    orders: Receiver<EdgeOrder>,
 }
 
 impl EdgeProxy {
@@ -35,8 +40,9 @@ impl EdgeProxy {
     pub fn open(settings: EdgeSettings) -> Result<EdgeProxy, ServerError> {
         let (front, parts) = EdgeParts::find(settings)?;
         let front = OpenFront::open(front, &parts.hosts())?;
-        let (control, changes) = EdgeControl::new(&front);
-        Ok(EdgeProxy { front, parts, control, changes })
+        let admin = parts.admin.as_deref().map(AdminListener::open).transpose()?;
+        let (control, orders) = EdgeControl::new(&front, &parts);
+        Ok(EdgeProxy { front, parts, admin, control, orders })
     }
 
     /// Reads all settings, and listens as they say.
@@ -63,7 +69,8 @@ impl EdgeProxy {
             format!("{}://{name}{}/ from {url}", settings.scheme().name(), port(name))
         };
         let ways = self.parts.origins.iter().map(way);
-        let lines = iter::once(how).chain(ways).chain([format!("listening on {address}")]);
+        let admin = self.admin.iter().map(|admin| format!("http://{}/metrics for its operator", admin.address()));
+        let lines = iter::once(how).chain(ways).chain(admin).chain([format!("listening on {address}")]);
         lines.map(|line| visible(&line).into_owned()).collect()
     }
 
@@ -94,21 +101,32 @@ impl EdgeProxy {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let EdgeProxy { mut front, parts, changes, .. } = self;
+        let EdgeProxy { mut front, parts, admin, control, orders } = self;
         let clock = Clock::start();
         let log = front.begin_log()?;
-        let notes = if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
+        let metrics = admin.as_ref().map(|_| EdgeMetrics::default());
+        let notes = if log.is_some() || metrics.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
         let names = parts.names.clone();
         let config = relay_config(&front.settings, &parts, names, clock.now(), notes);
         let limits = parts.limits();
         let EdgeParts { servers, targets, .. } = parts;
         let servers = ServerPlaces::new(servers);
-        let program = EdgeProgram { relay: Relay::new(config), servers, log: log.as_ref().map(Log::entries) };
+        let program = EdgeProgram { relay: Relay::new(config), servers, log: log.as_ref().map(Log::entries), metrics };
         let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
         let destinations =
             Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
-        let orders = Orders { graceful, immediate, changes };
-        front.run(&clock, program, Some(&destinations), Rc::new(Pattern), log, orders)
+        let orders = Orders { graceful, immediate, changes: orders };
+        let (end, ended) = Stopper::new();
+        thread::scope(|scope| {
+            let admin = admin.map(|admin| {
+                let (orders, ended) = (control.orders(), ended.clone());
+                scope.spawn(move || serve_admin(admin, orders, graceful.clone(), &ended))
+            });
+            let finished = front.run(&clock, program, Some(&destinations), Rc::new(Pattern), log, orders);
+            end.stop();
+            admin.map_or(Ok(()), |admin| admin.join().unwrap_or_else(|panic| resume_unwind(panic)))?;
+            finished
+        })
     }
 }
 
@@ -119,32 +137,52 @@ struct EdgeProgram {
     /// Which servers its destinations lead to.
     servers: ServerPlaces,
     log: Option<Entries>,
+    /// What it has done, if its operator asks for that.
+    metrics: Option<EdgeMetrics>,
 }
 
 impl EdgeProgram {
     fn note(&mut self) {
         while let Some(exchange) = self.relay.poll_exchange() {
             self.log.iter().for_each(|log| log.note_exchange(&exchange));
+            self.metrics.iter_mut().for_each(|metrics| metrics.note(&exchange));
         }
+    }
+
+    /// What it has done and has; nothing if nobody asks for that.
+    fn report(&mut self) -> String {
+        self.note();
+        let EdgeProgram { relay, servers, metrics, .. } = self;
+        metrics.as_ref().map(|metrics| metrics.text(&relay.gauges(), |server| servers.name(server))).unwrap_or_default()
     }
 }
 
-impl Graceful for EdgeProgram {
-    type Change = EdgeChange;
+/// Goes on with other settings.
+fn reconfigure(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Result<(), Error> {
+    let now = host.now();
+    let EdgeChange { front, tls, parts, done: _done } = change;
+    let EdgeProgram { relay, servers, log, metrics } = &mut host.program;
+    let places = servers.find(&parts.servers, |server| relay.has_server(server));
+    let names = parts.names.iter().map(|(name, HostId(at))| (name.clone(), places[*at as usize])).collect();
+    let notes = if log.is_some() || metrics.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
+    relay.reconfigure(now, relay_config(&front, &parts, names, now, notes));
+    host.set_limits(parts.limits());
+    host.set_tls(tls.as_ref());
+    places.into_iter().zip(parts.targets).for_each(|(place, target)| host.set_target(place, target));
+    host.run_actions(now)
+}
 
-    /// Goes on with other settings.
-    fn change(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Result<(), Error> {
-        let now = host.now();
-        let EdgeChange { front, tls, parts, done: _done } = change;
-        let EdgeProgram { relay, servers, log } = &mut host.program;
-        let places = servers.find(&parts.servers, |server| relay.has_server(server));
-        let names = parts.names.iter().map(|(name, HostId(at))| (name.clone(), places[*at as usize])).collect();
-        let notes = if log.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
-        relay.reconfigure(now, relay_config(&front, &parts, names, now, notes));
-        host.set_limits(parts.limits());
-        host.set_tls(tls.as_ref());
-        places.into_iter().zip(parts.targets).for_each(|(place, target)| host.set_target(place, target));
-        host.run_actions(now)
+impl Graceful for EdgeProgram {
+    type Change = EdgeOrder;
+
+    fn change(host: &mut HostLoop<'_, EdgeProgram>, order: EdgeOrder) -> Result<(), Error> {
+        // Who has asked may be gone.
+        match order {
+            EdgeOrder::Change(change) => return reconfigure(host, *change),
+            EdgeOrder::Report(said) => drop(said.try_send(host.program.report())),
+            EdgeOrder::Purge(purge, said) => drop(said.try_send(host.program.relay.purge(&purge))),
+        }
+        Ok(())
     }
 
     fn shut_down(&mut self, now: Time) {

@@ -295,7 +295,8 @@ impl OpenFront {
     }
 }
 
-fn bind(address: &str) -> io::Result<TcpListener> {
+/// Listens at the first of the addresses of a text where that is possible.
+pub(crate) fn bind(address: &str) -> io::Result<TcpListener> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in address.to_socket_addrs()? {
         match listen(address) {

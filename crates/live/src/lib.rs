@@ -48,6 +48,7 @@
 
 mod acceptor;
 mod access_log;
+mod admin;
 mod authority;
 mod clock;
 mod connection;
@@ -57,6 +58,7 @@ mod content;
 mod descriptors;
 mod edge;
 mod edge_change;
+mod edge_metrics;
 mod edge_proxy;
 mod edge_source;
 mod error;

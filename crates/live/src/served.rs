@@ -1,6 +1,8 @@
-//! What `loadstone serve` serves: files or a recorded page, patterns, and pushes or hints along with them.
+//! What `loadstone serve` serves: files or a recorded page, patterns, and pushes or hints along with them; and what the operator of an edge
+//! may ask.
 
 mod body_store;
+mod edge_admin;
 mod files;
 mod manifest;
 mod open_files;
@@ -10,6 +12,7 @@ mod recording;
 mod reply;
 
 pub(crate) use body_store::BodyStore;
+pub(crate) use edge_admin::EdgeAdmin;
 pub(crate) use files::Dotfiles;
 pub use manifest::{Manifest, ManifestError};
 pub(crate) use recorded_site::Ports;

@@ -8,7 +8,7 @@ const LIMIT: usize = 2 * 1024 * 1024;
 /// The tables that every edge has; those that a file leaves out are empty.
 const ALWAYS: [&str; 2] = ["front", "origins"];
 /// The tables that a file may leave out.
-const OTHERS: [&str; 2] = ["behind", "cache"];
+const OTHERS: [&str; 3] = ["behind", "cache", "admin"];
 /// The table of what only a simulation wants to know.
 const SIMULATED: &str = "simulated";
 /// What it has.

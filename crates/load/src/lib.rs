@@ -52,7 +52,8 @@ pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::{
-    CacheLimits, CacheOutcome, ExchangeNotes, Forwarding, PoolLimits, Relay, RelayConfig, ServerTimeouts, StatedHits,
+    CacheGauges, CacheLimits, CacheOutcome, ExchangeNotes, Forwarding, PoolGauges, PoolLimits, Purge, Relay,
+    RelayConfig, RelayGauges, ServerTimeouts, StatedHits,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};

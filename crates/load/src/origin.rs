@@ -305,7 +305,17 @@ impl<S: Site> Origin<S> {
         let response = over.response();
         let UnderWay { request, began, kept, .. } = over;
         self.kept -= kept;
-        self.site.done(&Exchange { conn, protocol, request, response, began, ended: now, end, cache: None });
+        self.site.done(&Exchange {
+            conn,
+            protocol,
+            request,
+            response,
+            began,
+            answered: None,
+            ended: now,
+            end,
+            cache: None,
+        });
     }
 
     fn transmit(&mut self, conn: ConnId) {

@@ -6,7 +6,7 @@
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one), `link` is a
 //! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves,
-//! `reconfigure` how it gets other settings.
+//! `reconfigure` how it gets other settings, `gauges` what it has at the moment.
 //! `cache` is what it remembers, `caching` how it is used.
 
 mod admission;
@@ -17,6 +17,7 @@ mod drain;
 mod exchange;
 mod expiry;
 mod fields;
+mod gauges;
 mod link;
 mod pending_request;
 mod pool;
@@ -25,8 +26,9 @@ mod reconfigure;
 mod rejection;
 mod relayed;
 
-pub use cache::{CacheLimits, CacheOutcome, StatedHits};
+pub use cache::{CacheLimits, CacheOutcome, Purge, StatedHits};
 pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerTimeouts};
+pub use gauges::{CacheGauges, PoolGauges, RelayGauges};
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};
@@ -106,6 +108,11 @@ impl Relay {
     /// The bytes of memory that its cache takes.
     pub fn cached_bytes(&self) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.bytes())
+    }
+
+    /// Makes the cache forget responses. How many it has forgotten.
+    pub fn purge(&mut self, purge: &Purge) -> u64 {
+        self.cache.as_mut().map_or(0, |cache| cache.purge(purge))
     }
 
     /// An exchange that is over, until `None`: with [`ExchangeNotes::Kept`].

@@ -103,6 +103,8 @@ pub struct Exchange {
     pub response: Option<(u16, Body)>,
     /// When the request's head came.
     pub began: Time,
+    /// When the head of the response was made, if that is noted.
+    pub answered: Option<Time>,
     /// When it was over.
     pub ended: Time,
     /// How.

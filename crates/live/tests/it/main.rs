@@ -8,6 +8,7 @@ mod fetches;
 mod hostile;
 mod late;
 mod loads;
+mod operators;
 mod relays;
 mod reloads;
 mod serving;

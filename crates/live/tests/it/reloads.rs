@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 /// Settings of an edge with these origins; of others it has what is said.
-fn source(origins: &[(&str, SocketAddr)], given: &[(&str, Value)]) -> EdgeSource {
+pub(crate) fn source(origins: &[(&str, SocketAddr)], given: &[(&str, Value)]) -> EdgeSource {
     let origins = origins.iter().map(|(name, address)| format!("{name}=http://{address}")).collect();
     let usual = [("front.listen", "127.0.0.1:0".into()), ("front.transport", "plaintext".into())];
     let given = usual.iter().chain(given).map(|(field, value)| ((*field).to_owned(), value.clone())).collect();
@@ -33,26 +33,26 @@ fn with_control<T>(source: &EdgeSource, test: impl FnOnce(&Front, &EdgeControl) 
 }
 
 /// What a client asks of a host.
-fn ask(front: &Front, host: &str, path: &str) -> TcpStream {
+pub(crate) fn ask(front: &Front, host: &str, path: &str) -> TcpStream {
     front.send(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
 }
 
 /// The next request of an origin's next connection is answered with this content, of one byte.
-fn answer(behind: &mut TcpStream, content: char) {
+pub(crate) fn answer(behind: &mut TcpStream, content: char) {
     read_head(behind);
     let text = format!("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n{content}");
     behind.write_all(text.as_bytes()).unwrap();
 }
 
 /// The status of a response, and its content, of one byte.
-fn heard(client: &mut TcpStream) -> (String, char) {
+pub(crate) fn heard(client: &mut TcpStream) -> (String, char) {
     let head = read_head(client);
     let mut content = [0];
     client.read_exact(&mut content).unwrap();
     (head[9..12].to_owned(), char::from(content[0]))
 }
 
-fn serve(origin: &TcpListener, content: char) -> TcpStream {
+pub(crate) fn serve(origin: &TcpListener, content: char) -> TcpStream {
     let mut behind = accept(origin);
     answer(&mut behind, content);
     behind

@@ -2,7 +2,8 @@
 //!
 //! `key` says which requests are alike, `wish` what a request wants, `freshness` for how long a response may be used, with
 //! `directives` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a bound, `fill`
-//! is one that is on its way, and `outcome` is what the log says. This file decides from these; `relay::caching` does it.
+//! is one that is on its way, `outcome` is what the log says,
+//! and `purge` what an operator has it forget. This file decides from these; `relay::caching` does it.
 
 mod body;
 mod directives;
@@ -10,11 +11,13 @@ mod fill;
 mod freshness;
 mod key;
 mod outcome;
+mod purge;
 mod store;
 mod stored;
 mod wish;
 
 pub use outcome::CacheOutcome;
+pub use purge::Purge;
 
 pub(super) use fill::{CacheFill, FillId, Sharing, Subscriber, TakenContent, Verdict, answer_of};
 pub(super) use stored::StoredAnswer;
@@ -31,7 +34,7 @@ use store::{Store, Stored};
 use stored::{Part, StoredResponse};
 use wish::Wish;
 
-use super::StreamRef;
+use super::{CacheGauges, StreamRef};
 use crate::ConnId;
 
 /// The place of the cache's own requests: no connection.
@@ -115,6 +118,12 @@ impl Cache {
         let (bytes, object) = limits.map_or((0, 0), |limits| (limits.bytes, limits.object));
         self.limits = CacheLimits { bytes, object, ..self.limits };
         self.store.limit(bytes);
+    }
+
+    /// What it has at the moment.
+    pub(super) fn gauges(&self) -> CacheGauges {
+        let (entries, evictions) = self.store.counts();
+        CacheGauges { bytes: self.bytes(), entries, evictions }
     }
 
     /// Bytes that it holds.
@@ -231,8 +240,19 @@ impl Cache {
     pub(super) fn invalidate(&mut self, authority: &[u8], path: &[u8]) {
         let target = target_key(authority, path);
         self.store.remove(&target);
+        self.doom(|known| *known == target);
+    }
+
+    /// Forgets what an operator wants forgotten, and does not store what is on its way of it. How much was stored.
+    pub(super) fn purge(&mut self, purge: &Purge) -> u64 {
+        self.doom(|target| purge.is_meant(target));
+        self.store.remove_all(purge.beginning(), |key| purge.is_meant(key))
+    }
+
+    /// What is on its way of these targets may be from before a change.
+    fn doom(&mut self, is_meant: impl Fn(&Bytes) -> bool) {
         let doomed: Vec<FillId> =
-            self.fills.iter().filter(|(_, fill)| fill.target == target).map(|(id, _)| *id).collect();
+            self.fills.iter().filter(|(_, fill)| is_meant(&fill.target)).map(|(id, _)| *id).collect();
         for id in doomed {
             if let Some(mut fill) = self.fills.remove(&id) {
                 self.unshare(id, &fill);

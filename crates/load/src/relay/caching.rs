@@ -67,7 +67,8 @@ impl Relay {
             }
             (None, _) => head,
         };
-        self.link(to).respond(stream, head);
+        let now = self.now;
+        self.link(to).respond(stream, head, now);
     }
 
     fn begin_fill(&mut self, fill: CacheFill, server: HostId) {
@@ -104,10 +105,11 @@ impl Relay {
         if let Some(cache) = &mut self.cache {
             cache.waiting.remove(&(conn, stream));
         }
+        let now = self.now;
         let Some(link) = self.links.get_mut(&conn) else { return };
         link.peers.insert(stream, Peer::of_cache());
         link.note_cache(stream, outcome);
-        link.respond(stream, head);
+        link.respond(stream, head, now);
         begun.into_iter().for_each(|chunk| _ = link.append(stream, chunk));
         self.stir(conn);
     }
@@ -272,8 +274,9 @@ impl Relay {
     fn connect(&mut self, behind: StreamRef, fill: &CacheFill, head: &ResponseHead, outcome: CacheOutcome) {
         let Some(front) = fill.leader else { return self.end_stream(behind, Rejection::BadGateway) };
         self.join_streams(front, behind);
+        let now = self.now;
         self.link(front.0).note_cache(front.1, outcome);
-        self.link(front.0).respond(front.1, Cache::marked(head, outcome));
+        self.link(front.0).respond(front.1, Cache::marked(head, outcome), now);
         self.stir(front.0);
     }
 

@@ -307,8 +307,18 @@ impl Relay {
         self.kept -= over.kept;
         if notes == ExchangeNotes::Kept {
             let response = over.status.map(|status| (status, Body { len: over.sent, ..Body::EMPTY }));
-            let RelayedExchange { request, began, cache, .. } = over;
-            self.over.push_back(Exchange { conn, protocol, request, response, began, ended: now, end, cache });
+            let RelayedExchange { request, began, answered, cache, .. } = over;
+            self.over.push_back(Exchange {
+                conn,
+                protocol,
+                request,
+                response,
+                began,
+                answered,
+                ended: now,
+                end,
+                cache,
+            });
         }
         if !protocol.is_multiplexed() {
             self.go_on(conn);

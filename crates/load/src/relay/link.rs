@@ -8,8 +8,8 @@ use super::relayed::RelayedExchange;
 use crate::page::HostId;
 use crate::shut::{Responses, Shut};
 use loadstone_http::{
-    Body, Chunk, ClientSession, Content, Fields, Priority, RequestHead, RequestId, ResponseHead, ServerSession,
-    Session, TransportStream,
+    Body, Chunk, ClientSession, Content, Fields, Priority, Protocol, RequestHead, RequestId, ResponseHead,
+    ServerSession, Session, TransportStream,
 };
 use loadstone_units::Time;
 use std::collections::BTreeMap;
@@ -153,6 +153,11 @@ impl RelayConnection {
         if let Half::Front(front) = &mut self.half { Some(front) } else { None }
     }
 
+    /// What a client speaks, if it is one.
+    pub(super) fn protocol_in_front(&self) -> Option<Protocol> {
+        if let Half::Front(front) = &self.half { Some(front.client.protocol) } else { None }
+    }
+
     pub(super) fn as_behind(&mut self) -> Option<&mut Behind> {
         if let Half::Behind(behind) = &mut self.half { Some(behind) } else { None }
     }
@@ -170,11 +175,12 @@ impl RelayConnection {
         }
     }
 
-    pub(super) fn respond(&mut self, stream: RequestId, head: Arc<ResponseHead>) {
+    pub(super) fn respond(&mut self, stream: RequestId, head: Arc<ResponseHead>, now: Time) {
         if let Half::Front(front) = &mut self.half
             && let Some(exchange) = front.exchanges.get_mut(&stream)
         {
             exchange.status = Some(head.status);
+            exchange.answered = Some(now);
             front.session.respond(stream, head, Content::Streamed);
         }
     }

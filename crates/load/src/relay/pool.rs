@@ -1,6 +1,6 @@
 //! The connections to one server, and the requests that wait for one.
 
-use super::{PoolLimits, StreamRef};
+use super::{PoolGauges, PoolLimits, StreamRef};
 use crate::ConnId;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -116,6 +116,16 @@ impl ServerPool {
     /// Whether it has no connection, and nobody waits for one.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty() && self.opening == 0 && self.queue.is_empty()
+    }
+
+    /// What leads to the server at the moment.
+    pub(super) fn gauges(&self) -> PoolGauges {
+        PoolGauges {
+            open: self.open.len() as u64,
+            idle: self.idle.len() as u64,
+            opening: self.opening as u64,
+            waiting: self.queue.len() as u64,
+        }
     }
 
     /// The connections that are idle.

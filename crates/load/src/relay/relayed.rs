@@ -15,6 +15,8 @@ pub(super) struct RelayedExchange {
     pub(super) began: Time,
     /// That of the response, once there is one.
     pub(super) status: Option<u16>,
+    /// When there was one.
+    pub(super) answered: Option<Time>,
     /// Bytes of content that the response has so far.
     pub(super) sent: u64,
     /// Bytes that are kept of the request's head.
@@ -37,7 +39,7 @@ pub(super) struct Arrival {
 impl RelayedExchange {
     pub(super) fn new(request: Arc<RequestHead>, now: Time, kept: usize) -> RelayedExchange {
         let arrival = Some(Arrival { since: now, came: 0 });
-        RelayedExchange { request, began: now, status: None, sent: 0, kept, cache: None, arrival }
+        RelayedExchange { request, began: now, status: None, answered: None, sent: 0, kept, cache: None, arrival }
     }
 
     /// Whether it changes nothing at the server (RFC 9110, section 9.2.1).

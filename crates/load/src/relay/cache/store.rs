@@ -63,6 +63,8 @@ pub(super) struct Store {
     /// What is no longer stored and still being sent.
     leaving: Vec<(Stored, u64)>,
     uses: u64,
+    /// How many entries have been forgotten to make room.
+    evictions: u64,
 }
 
 impl Store {
@@ -76,6 +78,7 @@ impl Store {
             order: BTreeMap::new(),
             leaving: Vec::new(),
             uses: 0,
+            evictions: 0,
         }
     }
 
@@ -138,6 +141,20 @@ impl Store {
         self.leave(stored, bytes);
     }
 
+    /// Forgets the keys that begin so, and that `is_meant`. How many they were.
+    pub(super) fn remove_all(&mut self, beginning: &[u8], is_meant: impl Fn(&[u8]) -> bool) -> u64 {
+        let from = self.entries.range(Bytes::copy_from_slice(beginning)..);
+        let found = from.map(|(key, _)| key.clone()).take_while(|key| key.starts_with(beginning));
+        let meant: Vec<Bytes> = found.filter(|key| is_meant(key)).collect();
+        meant.iter().for_each(|key| self.remove(key));
+        meant.len() as u64
+    }
+
+    /// How many entries it has, and how many it has forgotten to make room.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.entries.len() as u64, self.evictions)
+    }
+
     /// Promises room to a response that is being received. Whether there is so much.
     pub(super) fn promise(&mut self, bytes: u64) -> bool {
         let has_room = self.make_room(bytes);
@@ -187,6 +204,7 @@ impl Store {
                 continue;
             }
             self.remove(&key);
+            self.evictions += 1;
         }
         true
     }

@@ -1,0 +1,53 @@
+//! What a relay has at the moment, for those who watch it.
+
+use super::Relay;
+use crate::page::HostId;
+use loadstone_http::Protocol;
+use std::collections::BTreeMap;
+
+/// What a relay has at the moment.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RelayGauges {
+    /// How many connections with clients, by what they speak.
+    pub clients: BTreeMap<Protocol, u64>,
+    /// What leads to each server that has been asked for something.
+    pub servers: BTreeMap<HostId, PoolGauges>,
+    /// The cache, if there is one.
+    pub cache: Option<CacheGauges>,
+}
+
+/// What leads to a server at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PoolGauges {
+    /// Connections that are open.
+    pub open: u64,
+    /// Those of them that carry nothing.
+    pub idle: u64,
+    /// Connections that are being opened.
+    pub opening: u64,
+    /// Requests for which there is no room.
+    pub waiting: u64,
+}
+
+/// What a cache has at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CacheGauges {
+    /// Bytes that it holds, with what is being received and sent.
+    pub bytes: u64,
+    /// How many responses it has, with notes of what may not be stored.
+    pub entries: u64,
+    /// How many it has forgotten since it began, to make room.
+    pub evictions: u64,
+}
+
+impl Relay {
+    /// What it has at the moment.
+    pub fn gauges(&self) -> RelayGauges {
+        let mut clients = BTreeMap::new();
+        for protocol in self.links.values().filter_map(|link| link.protocol_in_front()) {
+            *clients.entry(protocol).or_default() += 1;
+        }
+        let servers = self.pools.iter().map(|(server, pool)| (*server, pool.gauges())).collect();
+        RelayGauges { clients, servers, cache: self.cache.as_ref().map(|cache| cache.gauges()) }
+    }
+}
