@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import Command
+from loadstone.captures import tables
 from loadstone.captures.qlog import qlog_rows
 from loadstone.captures.qlog.byte_ranges import ByteRanges
 from loadstone.files import InputError
@@ -256,19 +258,49 @@ JSON = st.recursive(
     ),
     max_leaves=8,
 )
+FRAME = st.fixed_dictionaries(
+    {"frame_type": st.sampled_from(["stream", "ack", "reset_stream"]), "stream_id": JSON},
+    optional={"offset": JSON, "length": JSON, "acked_ranges": JSON, "raw": JSON},
+)
+SAID = JSON | st.fixed_dictionaries({"header": JSON, "frames": st.lists(FRAME, max_size=3)})
 
 
-@given(st.sampled_from(sorted({name for _, name, _ in SERVER})), JSON, JSON)
-def test_whatever_an_event_says_nothing_breaks(name: str, data: Any, time: Any) -> None:
-    path = Path("never.qlog")
-    said = [(time, data), (1, {"frames": [data]})]
-    events = [{"time": at, "name": name, "data": what} for at, what in said]
-    trace = {"vantage_point": {"type": "client"}, "events": events}
-    content = json.dumps({"qlog_version": "0.3", "traces": [trace]})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("loadstone.files.read", lambda _: content.encode())
-        found = qlog_rows.rows([str(path)])
-    assert len(found.connections) == 1
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted({name for _, name, _ in SERVER})), SAID, JSON, JSON)
+def test_whatever_a_trace_says_nothing_breaks(
+    tmp_path: Path, name: str, data: Any, time: Any, columns: Any
+) -> None:
+    events: Any = [{"time": 1, "name": name, "data": data}, {"time": time, "name": name}, data]
+    vantage = {"type": "server"}
+    written = [
+        {"vantage_point": vantage, "events": events},
+        {"vantage_point": vantage, "events": data},
+        {"vantage_point": vantage, "event_fields": columns, "events": [data]},
+    ]
+    path = tmp_path / "any.qlog"
+    for trace in written:
+        path.write_text(json.dumps({"qlog_version": "0.3", "traces": [trace]}))
+        with suppress(InputError):
+            tables.read([str(path)], str(tmp_path / "tables"), lambda done, total: None)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("transport:packet_sent", packet(0, stream(0, 10**30))),
+        ("transport:packet_sent", packet(0, stream(2**62, 5))),
+        ("connectivity:connection_started", {"local": {"address_v4": {"ip": "192.0.2.1", "port": "x"}}}),
+        ("recovery:parameters_set", {"initial_congestion_window": 10**40, "max_datagram_size": 1}),
+    ],
+)
+def test_what_no_packet_can_have_is_one_clear_line(
+    loadstone: Command, tmp_path: Path, name: str, data: dict[str, Any]
+) -> None:
+    path = tmp_path / "one.qlog"
+    path.write_text(as_json([*SERVER[:4], (3, name, data)]))
+    result = loadstone("capture", str(path), "-o", str(tmp_path / "tables"))
+    assert result.code == 0 and "event 5: " in result.err and "not as in qlog's drafts" in result.err
+    assert pl.read_parquet(tmp_path / "tables" / "connections.parquet")["packets_down"].to_list() == [1]
 
 
 def test_a_file_that_is_no_qlog_is_refused(tmp_path: Path) -> None:

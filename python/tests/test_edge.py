@@ -14,23 +14,15 @@ from typing import Any, ClassVar
 import pytest
 
 from conftest import Command, need
-from test_serving import VAIN, Served, curl
+from test_serving import VAIN, Served, all_served, curl
 
 Run = Callable[..., Served]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    running: list[Served] = []
-
-    def begin(verb: str, *arguments: str) -> Served:
-        running.append(Served(tmp_path, arguments, verb))
-        return running[-1]
-
-    yield begin
-    for served in running:
-        with served.process:
-            served.process.kill()
+    with all_served(tmp_path) as begin:
+        yield lambda verb, *arguments: begin(*arguments, verb=verb)
 
 
 @pytest.fixture

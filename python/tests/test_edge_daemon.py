@@ -1,22 +1,23 @@
 """`loadstone-edge`, the edge without Python, as a process."""
 
+import functools
 import json
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import leave_out, need
 from test_edge import BAD_USAGE, FILES, pattern
-from test_serving import VAIN, Served, curl
+from test_serving import VAIN, Serve, all_served, curl, serve
+
+__all__ = ["serve"]
 
 PROGRAM = Path(sys.executable).parent / "loadstone-edge"
-
-Run = Callable[..., Served]
 
 
 @pytest.fixture(autouse=True)
@@ -26,26 +27,17 @@ def program() -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    running: list[Served] = []
-
-    def begin(*arguments: str, command: tuple[str, ...] = (str(PROGRAM),)) -> Served:
-        running.append(Served(tmp_path, arguments, command=command))
-        return running[-1]
-
-    yield begin
-    for served in running:
-        with served.process:
-            served.process.kill()
+def run(tmp_path: Path) -> Iterator[Serve]:
+    with all_served(tmp_path) as begin:
+        yield functools.partial(begin, command=(str(PROGRAM),))
 
 
 @pytest.fixture
-def origin(run: Run) -> str:
-    served = run("--patterns", "--plaintext", command=(sys.executable, "-m", "loadstone", "serve"))
-    return f"http://127.0.0.1:{served.port}"
+def origin(serve: Serve) -> str:
+    return f"http://127.0.0.1:{serve('--patterns', '--plaintext').port}"
 
 
-def test_its_operator_is_told_what_it_has_done(run: Run, origin: str, tmp_path: Path) -> None:
+def test_its_operator_is_told_what_it_has_done(run: Serve, origin: str, tmp_path: Path) -> None:
     (tmp_path / "edge.toml").write_text(
         f'[front]\nlisten = "127.0.0.1:0"\ntransport = "plaintext"\n[origins]\n"a.test" = "{origin}"\n'
         '[cache]\nbytes = 1_000_000\n[admin]\nlisten = "127.0.0.1:0"\n'
@@ -61,7 +53,7 @@ def test_its_operator_is_told_what_it_has_done(run: Run, origin: str, tmp_path: 
     assert curl("-X", "POST", f"{admin}/purge?host=a.test").endswith(b" forgotten\n")
 
 
-def test_it_relays_as_its_file_and_its_options_say(run: Run, origin: str, tmp_path: Path) -> None:
+def test_it_relays_as_its_file_and_its_options_say(run: Serve, origin: str, tmp_path: Path) -> None:
     folder = tmp_path / "etc"
     folder.mkdir()
     settings = f'[front]\naccess_log = "edge.log"\n[origins]\n"a.test" = "{origin}"\n[simulated]\n'
@@ -82,7 +74,7 @@ def test_it_relays_as_its_file_and_its_options_say(run: Run, origin: str, tmp_pa
     assert [line["host"].partition(":")[0] for line in lines if "path" in line] == ["a.test", "b.test"]
 
 
-def test_a_signal_lets_what_is_under_way_come_to_its_end_and_a_second_one_does_not(run: Run) -> None:
+def test_a_signal_lets_what_is_under_way_come_to_its_end_and_a_second_one_does_not(run: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as origin:
         url = f"http://127.0.0.1:{origin.getsockname()[1]}"
         for signals in (1, 2):
@@ -120,7 +112,7 @@ COMMANDS = {"rust": (str(PROGRAM),), "python": (sys.executable, "-m", "loadstone
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_hangup_lets_it_read_its_file_again(run: Run, origin: str, tmp_path: Path, command: str) -> None:
+def test_a_hangup_lets_it_read_its_file_again(run: Serve, origin: str, tmp_path: Path, command: str) -> None:
     def write(name: str) -> None:
         make_certificate(tmp_path, name)
         front = 'cert = "cert.pem"\nkey = "key.pem"'

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,23 @@ class Served:
 Serve = Callable[..., Served]
 
 
+@contextmanager
+def all_served(folder: Path) -> Iterator[Serve]:
+    """Give what begins servers; they are killed at the end."""
+    running: list[Served] = []
+
+    def begin(*arguments: object, verb: str = "serve", command: tuple[str, ...] = ()) -> Served:
+        running.append(Served(folder, tuple(map(str, arguments)), verb, command))
+        return running[-1]
+
+    try:
+        yield begin
+    finally:
+        for served in running:
+            with served.process:
+                served.process.kill()
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     folder = tmp_path / "site"
@@ -68,16 +86,8 @@ def site(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    running: list[Served] = []
-
-    def begin(*arguments: str) -> Served:
-        running.append(Served(tmp_path, tuple(str(argument) for argument in arguments)))
-        return running[-1]
-
-    yield begin
-    for served in running:
-        with served.process:
-            served.process.kill()
+    with all_served(tmp_path) as begin:
+        yield begin
 
 
 def curl(*arguments: Any) -> bytes:

@@ -95,7 +95,6 @@ mod report;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
 mod single_host;

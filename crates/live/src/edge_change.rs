@@ -1,4 +1,4 @@
-//! How an edge that runs gets its settings anew.
+//! What is asked of an edge that runs: above all, how it gets its settings anew.
 
 use crate::edge::EdgeParts;
 use crate::edge_source::{EdgeSource, SourceError};

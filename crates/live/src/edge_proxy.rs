@@ -105,9 +105,8 @@ impl EdgeProxy {
         let clock = Clock::start();
         let log = front.begin_log()?;
         let metrics = admin.as_ref().map(|_| EdgeMetrics::default());
-        let notes = if log.is_some() || metrics.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
-        let names = parts.names.clone();
-        let config = relay_config(&front.settings, &parts, names, clock.now(), notes);
+        let notes = notes(log.is_some() || metrics.is_some());
+        let config = relay_config(&front.settings, &parts, parts.names.clone(), clock.now(), notes);
         let limits = parts.limits();
         let EdgeParts { servers, targets, .. } = parts;
         let servers = ServerPlaces::new(servers);
@@ -115,7 +114,7 @@ impl EdgeProxy {
         let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
         let destinations =
             Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
-        let orders = Orders { graceful, immediate, changes: orders };
+        let orders = Orders { graceful, immediate, others: orders };
         let (end, ended) = Stopper::new();
         thread::scope(|scope| {
             let admin = admin.map(|admin| {
@@ -157,6 +156,11 @@ impl EdgeProgram {
     }
 }
 
+/// What a relay notes of exchanges, where somebody reads that.
+fn notes(is_read: bool) -> ExchangeNotes {
+    if is_read { ExchangeNotes::Kept } else { ExchangeNotes::Dropped }
+}
+
 /// Goes on with other settings.
 fn reconfigure(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Result<(), Error> {
     let now = host.now();
@@ -164,7 +168,7 @@ fn reconfigure(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Resu
     let EdgeProgram { relay, servers, log, metrics } = &mut host.program;
     let places = servers.find(&parts.servers, |server| relay.has_server(server));
     let names = parts.names.iter().map(|(name, HostId(at))| (name.clone(), places[*at as usize])).collect();
-    let notes = if log.is_some() || metrics.is_some() { ExchangeNotes::Kept } else { ExchangeNotes::Dropped };
+    let notes = notes(log.is_some() || metrics.is_some());
     relay.reconfigure(now, relay_config(&front, &parts, names, now, notes));
     host.set_limits(parts.limits());
     host.set_tls(tls.as_ref());
@@ -173,9 +177,9 @@ fn reconfigure(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Resu
 }
 
 impl Graceful for EdgeProgram {
-    type Change = EdgeOrder;
+    type Order = EdgeOrder;
 
-    fn change(host: &mut HostLoop<'_, EdgeProgram>, order: EdgeOrder) -> Result<(), Error> {
+    fn obey(host: &mut HostLoop<'_, EdgeProgram>, order: EdgeOrder) -> Result<(), Error> {
         // Who has asked may be gone.
         match order {
             EdgeOrder::Change(change) => return reconfigure(host, *change),

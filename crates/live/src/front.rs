@@ -271,7 +271,7 @@ impl OpenFront {
         destinations: Option<&Destinations>,
         bodies: Rc<dyn Bodies>,
         log: Option<Log>,
-        orders: Orders<'_, P::Change>,
+        orders: Orders<'_, P::Order>,
     ) -> Result<Finished, ServerError> {
         let grace = self.settings.grace();
         let limits = destinations.map_or_else(|| limits(0), |destinations| destinations.limits);

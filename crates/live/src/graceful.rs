@@ -14,14 +14,14 @@ use tokio::sync::mpsc::Receiver;
 
 /// A program that can leave.
 pub(crate) trait Graceful: Program + Sized {
-    /// What may change while it runs.
-    type Change;
+    /// What may be asked of it while it runs.
+    type Order;
 
-    /// Changes it.
+    /// Does what is asked.
     ///
     /// # Errors
     /// If there is no `ConnId` left for a connection.
-    fn change(host: &mut HostLoop<'_, Self>, change: Self::Change) -> Result<(), Error>;
+    fn obey(host: &mut HostLoop<'_, Self>, order: Self::Order) -> Result<(), Error>;
 
     /// Begins to leave: what is under way goes on to its end, and no connection is used for more.
     fn shut_down(&mut self, now: Time);
@@ -32,26 +32,26 @@ pub(crate) trait Graceful: Program + Sized {
 
 /// What those say who run a program.
 #[derive(Debug)]
-pub(crate) struct Orders<'a, C> {
+pub(crate) struct Orders<'a, O> {
     /// It is to leave.
     pub(crate) graceful: &'a Stop,
     /// It is to end at once.
     pub(crate) immediate: &'a Stop,
-    /// It is to go on otherwise.
-    pub(crate) changes: Receiver<C>,
+    /// What else is asked of it, until it leaves.
+    pub(crate) others: Receiver<O>,
 }
 
-impl<C> Orders<'_, C> {
-    /// The next change, unless it is to leave.
-    async fn next(&mut self) -> Option<C> {
+impl<O> Orders<'_, O> {
+    /// The next of the others, unless it is to leave.
+    async fn next(&mut self) -> Option<O> {
         let mut leave = pin!(self.graceful.wait());
         poll_fn(|cx| {
             if leave.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(None);
             }
-            match self.changes.poll_recv(cx) {
-                Poll::Ready(Some(change)) => Poll::Ready(Some(change)),
-                // If nobody is left who could change it, it goes on as it is.
+            match self.others.poll_recv(cx) {
+                Poll::Ready(Some(order)) => Poll::Ready(Some(order)),
+                // Nobody is left who could ask for anything.
                 Poll::Ready(None) | Poll::Pending => Poll::Pending,
             }
         })
@@ -60,10 +60,10 @@ impl<C> Orders<'_, C> {
 }
 
 impl<S: Site> Graceful for Origin<S> {
-    type Change = Infallible;
+    type Order = Infallible;
 
-    fn change(_: &mut HostLoop<'_, Self>, change: Infallible) -> Result<(), Error> {
-        match change {}
+    fn obey(_: &mut HostLoop<'_, Self>, order: Infallible) -> Result<(), Error> {
+        match order {}
     }
 
     fn shut_down(&mut self, now: Time) {
@@ -89,13 +89,13 @@ pub struct Finished {
 pub(crate) async fn run_gracefully<P: Graceful>(
     mut host: HostLoop<'_, P>,
     grace: Duration,
-    mut orders: Orders<'_, P::Change>,
+    mut orders: Orders<'_, P::Order>,
 ) -> Result<Finished, Error> {
-    while let Some(Some(change)) = host.run(Time::NEVER, orders.next(), |_| false).await? {
-        P::change(&mut host, change)?;
+    while let Some(Some(order)) = host.run(Time::NEVER, orders.next(), |_| false).await? {
+        P::obey(&mut host, order)?;
     }
-    let Orders { immediate, changes, .. } = orders;
-    drop(changes);
+    let Orders { immediate, others, .. } = orders;
+    drop(others);
     host.stop_accepting();
     let now = host.now();
     host.program.shut_down(now);

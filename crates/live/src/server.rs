@@ -171,8 +171,8 @@ impl Server {
         let sessions = Arc::new(SessionFactory::isolated(front.settings.multiplexing));
         let origin = Origin::new(content, OriginConfig { timeouts, max_kept: MAX_KEPT, ..OriginConfig::new(sessions) });
         // Nobody changes it.
-        let (_, changes) = channel(1);
-        front.run(&clock, origin, None, Rc::new(bodies), log, Orders { graceful, immediate, changes })
+        let (_, others) = channel(1);
+        front.run(&clock, origin, None, Rc::new(bodies), log, Orders { graceful, immediate, others })
     }
 }
 

@@ -5,22 +5,19 @@
 A connection that stands in it several times is one row: what was told of it last.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from loadstone import files
-from loadstone.files import STANDARD, InputError
+from loadstone.captures import told_files
+from loadstone.files import InputError
 
 _STATES = (
     *("ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "CLOSE-WAIT", "LAST-ACK"),
     *("CLOSING", "UNCONN", "LISTEN"),
 )
-_BEGINNING = 4096
-"""Bytes that tell what a file is."""
 _SOCKET = re.compile(rf"(?:{'|'.join(_STATES)})\s+\d+\s+\d+\s+(\S+):(\d+)\s+(\S+):(\d+)\b(.*)")
 _VALUE = re.compile(r"([a-z_]+):(\S+)")
 
@@ -68,18 +65,10 @@ def are(paths: Sequence[str]) -> bool:
     Raises:
         InputError: if some are and others are not.
     """
-    dumps = [path for path in paths if path != STANDARD and _is_dump(path)]
-    if dumps and len(dumps) < len(paths):
-        raise InputError(f"{dumps[0]}: `ss` printed this, and other files are captures: read them apart")
-    return bool(dumps)
+    return told_files.are(paths, _is_dump, "`ss` printed this")
 
 
-def _is_dump(path: str) -> bool:
-    try:
-        with Path(path).open("rb") as file:
-            beginning = file.read(_BEGINNING)
-    except OSError:
-        return False
+def _is_dump(beginning: bytes) -> bool:
     words = beginning.split(maxsplit=1)
     return bool(words) and words[0] in {b"State", b"Netid", *(state.encode() for state in _STATES)}
 
@@ -127,13 +116,11 @@ def _sockets(text: str) -> Iterator[_Socket]:
 
 def _address(said: str) -> str:
     """Give an address without brackets and the name of its interface."""
-    bare = said.strip("[]").split("%")[0]
+    bare = said.strip("[]").split("%")[0].strip("[]")
     try:
-        address = ipaddress.ip_address(bare.strip("[]"))
+        return told_files.address(bare)
     except ValueError:
         return bare
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return str(mapped or address)
 
 
 def _row(number: int, one: _Socket) -> dict[str, Any]:

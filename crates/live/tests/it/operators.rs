@@ -99,6 +99,21 @@ fn what_is_purged_is_asked_for_again() {
 }
 
 #[test]
+fn what_is_on_its_way_during_a_purge_is_not_stored() {
+    let (listener, origin) = port();
+    with_operator(origin, |met, _leaver| {
+        let mut client = ask(met.front, "a.test", "/1");
+        let mut behind = accept(&listener);
+        assert_eq!(met.told("POST", "/purge?prefix=a.test/").1, "0 forgotten\n");
+        answer(&mut behind, '1');
+        assert_eq!(heard(&mut client).1, '1');
+        let mut client = ask(met.front, "a.test", "/1");
+        answer(&mut behind, '2');
+        assert_eq!(heard(&mut client).1, '2', "the origin is asked again");
+    });
+}
+
+#[test]
 fn it_is_healthy_until_it_leaves() {
     let (listener, origin) = port();
     with_operator(origin, |met, leaver| {

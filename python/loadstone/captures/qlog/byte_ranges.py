@@ -12,11 +12,6 @@ class ByteRanges:
         self.count = 0
         """How many bytes there are."""
 
-    @property
-    def end(self) -> int:
-        """What follows the last byte."""
-        return self._bounds[-1] if self._bounds else 0
-
     def add(self, start: int, end: int) -> int:
         """Add those from `start` up to `end`; give how many of them were there before."""
         if start >= end:

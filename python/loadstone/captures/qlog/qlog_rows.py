@@ -3,24 +3,25 @@
 What went the way to this end is what arrived there; round trips and losses are those of what it sent.
 """
 
-import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadstone.captures import told_files
 from loadstone.captures.qlog import noted_packet, qlog_traces, stream_exchanges
 from loadstone.captures.qlog.noted_packet import NotedPacket
 from loadstone.captures.qlog.noted_way import NotedWay
-from loadstone.captures.qlog.qlog_traces import NotedEvent, QlogTrace
+from loadstone.captures.qlog.qlog_traces import Document, NotedEvent, QlogTrace
 from loadstone.captures.qlog.sent_packets import SentPackets
 from loadstone.captures.qlog.stream_exchanges import NotedHeads
 from loadstone.files import InputError
 
 Row = dict[str, Any]
-Document = Mapping[str, Any]
 
 _DATED_MS = 1e11
 """Times below this one, of 1973, count from a beginning that the trace does not date."""
+_PORTS = 2**16 - 1
+_ANY = ("0.0.0.0", "::")
 
 
 @dataclass
@@ -84,9 +85,9 @@ class NotedConnection:
         }
 
     def _set_window(self, data: Document) -> None:
-        segment = int(data.get("max_datagram_size") or 0)
+        segment = noted_packet.whole(data.get("max_datagram_size") or 0)
         if segment and not self.is_client:
-            self.initial_window = int(data["initial_congestion_window"]) // segment
+            self.initial_window = noted_packet.whole(data["initial_congestion_window"]) // segment
 
     def row(self, number: int) -> Row:
         """Give the row of the connection; what a trace does not say is missing."""
@@ -118,21 +119,21 @@ def _end(data: Document, side: str, way: str) -> tuple[str | None, int | None]:
     there = data.get(side) or {}
     for version in ("v4", "v6"):
         nested = there.get(f"address_{version}") or {}
-        address = nested.get("ip") or there.get(f"ip_{version}")
-        if address:
-            return _address(address), nested.get("port") or there.get(f"port_{version}")
-    port = data.get(f"{way}_port")
-    return _address(data.get(f"{way}_ip")), None if port is None else int(port)
+        if said := nested.get("ip") or there.get(f"ip_{version}"):
+            return _address(said), _port(nested.get("port") or there.get(f"port_{version}"))
+    return _address(data.get(f"{way}_ip")), _port(data.get(f"{way}_port"))
+
+
+def _port(said: Any) -> int | None:
+    return None if said is None else noted_packet.whole(said, _PORTS)
 
 
 def _address(said: str | None) -> str | None:
-    """Give an address as captures have it; nothing if it is none, or any."""
+    """Give an address; nothing if it is none, or any."""
     try:
-        address = ipaddress.ip_address(said or "")
+        return None if said in (None, *_ANY) else told_files.address(str(said))
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return None if address.is_unspecified else str(mapped or address)
 
 
 @dataclass

@@ -9,14 +9,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from loadstone import files
-from loadstone.files import STANDARD, InputError
+from loadstone.captures import told_files
+from loadstone.files import InputError
 
-_BEGINNING = 4096
-"""Bytes that tell what a file is."""
 _BETWEEN = re.compile("[ \t\r\n\x1e]*")
 """What may stand between records; JSON-SEQ has a separator before each."""
 _MS = {"us": 1e-3, "ms": 1.0}
@@ -57,19 +55,11 @@ def are(paths: Sequence[str]) -> bool:
     Raises:
         InputError: if some are and others are not.
     """
-    found = [path for path in paths if path != STANDARD and _is_qlog(path)]
-    if found and len(found) < len(paths):
-        raise InputError(f"{found[0]}: this is qlog, and other files are captures: read them apart")
-    return bool(found)
+    return told_files.are(paths, _is_qlog, "this is qlog")
 
 
-def _is_qlog(path: str) -> bool:
-    try:
-        with Path(path).open("rb") as file:
-            beginning = file.read(_BEGINNING).lstrip()
-    except OSError:
-        return False
-    is_json = beginning.startswith((b"{", b"\x1e"))
+def _is_qlog(beginning: bytes) -> bool:
+    is_json = beginning.lstrip().startswith((b"{", b"\x1e"))
     return is_json and any(word in beginning for word in (b'"qlog_version"', b":qlog:file:"))
 
 
@@ -111,10 +101,11 @@ def _begin(content: str, at: int) -> int:
 def _trace(path: str, document: Document) -> QlogTrace:
     vantage, common = document.get("vantage_point") or {}, document.get("common_fields") or {}
     protocols = common.get("protocol_type", ())
+    columns = [_COLUMNS.get(name.lower(), name.lower()) for name in document.get("event_fields", ())]
     return QlogTrace(
         vantage=str(vantage.get("type", "")).lower(),
         protocols=(protocols,) if isinstance(protocols, str) else tuple(protocols),
-        events=_events(path, document, _clock(document, common)),
+        events=_events(path, iter(document["events"]), columns, _clock(document, common)),
     )
 
 
@@ -148,14 +139,13 @@ def _reference(said: Any) -> float:
     return float(said or 0)
 
 
-def _events(path: str, document: Document, clock: _Clock) -> Iterator[NotedEvent]:
-    columns = [_COLUMNS.get(name.lower(), name.lower()) for name in document.get("event_fields", ())]
+def _events(path: str, noted: Iterator[Any], columns: list[str], clock: _Clock) -> Iterator[NotedEvent]:
     # Some programs end their tables with an empty one.
-    for number, noted in enumerate(filter(None, document["events"]), 1):
-        event = dict(zip(columns, noted, strict=False)) if columns else noted
+    for number, said in enumerate(filter(None, noted), 1):
         try:
+            event = dict(zip(columns, said, strict=False)) if columns else said
             name = _CATEGORY.sub("", event["name"].lower())
             noted_event = NotedEvent(clock.at(event["time"]), name, event.get("data") or {})
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             raise InputError(f"{path}: event {number}: it has no time and name as in qlog's drafts") from None
         yield noted_event

@@ -1,5 +1,6 @@
 """Requests and responses by QUIC's streams: each that a client opened for both ways has one (RFC 9114)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -7,6 +8,7 @@ from typing import Any
 
 from loadstone.captures.qlog.noted_way import NotedWay, StreamHalf
 
+_FINAL_STATUS = re.compile("[2-9][0-9]{2}")
 _CLIENT_BOTH_WAYS = 0
 """The two lowest bits of such a stream's number (RFC 9000, section 2.1)."""
 
@@ -26,7 +28,7 @@ class NotedHeads:
             if name == ":method":
                 self.method = value
             # An interim response is none (RFC 9110, section 15.2).
-            elif name == ":status" and value.isdigit() and not value.startswith("1"):
+            elif name == ":status" and _FINAL_STATUS.fullmatch(value):
                 self.status = int(value)
 
 
