@@ -24,6 +24,7 @@ REQUEST_US = 40
 """What a request takes of an edge's processor, over TLS (docs/edge.md#the-cache)."""
 
 _TABLES = ("front", "origins", "behind", "cache", "admin")
+_SERVER_PROTOCOLS = ("http/1.1", "h2")
 _ELSEWHERE = "1000gbit,0ms,queue=100000p"
 """From the end of the access link to hosts that are none of the edge's: each has its own round trip."""
 _ONE = {"objects": [{"url": "http://a.test/", "bytes": 1}]}
@@ -53,6 +54,8 @@ class SimulatedEdge:
     request_us: int = REQUEST_US
     connections: int = 64
     """The most to an origin."""
+    server_protocol: str = "http/1.1"
+    """What is spoken to origins."""
     protocol: str | None = None
     """The only one in front; all, if it is `None`."""
     multiplexing: Mapping[str, Any] | None = None
@@ -94,6 +97,7 @@ class SimulatedEdge:
         plain = [host for host in served if (self._url_for(host) or "").startswith("http:")]
         fields: dict[str, Any] = {"runs": "relay", "serves": served, "plaintext": plain}
         fields |= {"request_us": self.request_us, "server_connections": self.connections}
+        fields["server_protocol"] = self.server_protocol
         if self.cache:
             fields["cache"] = self.cache
             if self.hit_rate is not None:
@@ -212,6 +216,7 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         hit_rate,
         _number(path, own, f"{edge.SIMULATED}.request_us", 0, 1_000_000, REQUEST_US) or 0,
         _number(path, made.get("behind", {}), "behind.connections", 1, 10_000, 64) or 64,
+        _server_protocol(path, made.get("behind", {})),
         front.get("protocol"),
         front.get("multiplexing"),
     )
@@ -224,6 +229,14 @@ def _number(
     if value is not None and (type(value) is not int or not least <= value <= most):
         raise InputError(f"{path}: {field}: {value!r} is no whole number from {least:,} to {most:,}")
     return value
+
+
+def _server_protocol(path: str, behind: dict[str, Any]) -> str:
+    spoken = behind.get("protocol", _SERVER_PROTOCOLS[0])
+    if spoken not in _SERVER_PROTOCOLS:
+        why = f"{spoken!r} is not spoken to origins: take {' or '.join(_SERVER_PROTOCOLS)}"
+        raise InputError(f"{path}: behind.protocol: {why}")
+    return str(spoken)
 
 
 def _backhaul(path: str, asked: str | None, own: dict[str, Any]) -> str:

@@ -117,6 +117,51 @@ def test_an_origin_by_https_is_known_by_its_certificate(run: Run, tmp_path: Path
         assert curl(f"http://localhost:{edge.port}/bytes/5").startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("asked", "offered", "spoken"),
+    [("h2", None, "h2"), ("http/1.1", None, "http/1.1"), ("h2", "http/1.1", "http/1.1")],
+)
+def test_edge_and_origin_agree_by_alpn_on_what_is_spoken(
+    run: Run, tmp_path: Path, asked: str, offered: str | None, spoken: str
+) -> None:
+    only = ["--protocol", offered] if offered else []
+    served = run("serve", "--patterns", "--save-ca", "origin.pem", "--access-log", "origin.log", *only)
+    behind = ["--origin-protocol", asked, "--cacert", str(tmp_path / "origin.pem")]
+    origin = f"localhost=https://localhost:{served.port}"
+    edge = run("edge", "--origin", origin, "--plaintext", "--protocol", "h2", *behind)
+    base = f"http://localhost:{edge.port}"
+    asking = ["fetch", f"{base}/bytes/20000", "--protocol", "h2", "--repeat", "300", "--json"]
+    fetched = subprocess.run(
+        [sys.executable, "-m", "loadstone", *asking], check=True, capture_output=True, text=True, timeout=VAIN
+    )
+    assert fetched.stdout.count('"status":200') == 300
+    (tmp_path / "upload").write_bytes(pattern(1_500_000))
+    sent = curl("--http2-prior-knowledge", "--data-binary", f"@{tmp_path / 'upload'}", f"{base}/echo")
+    assert sent == pattern(1_500_000)
+    assert [one.stop() for one in (edge, served)] == [(0, "", "")] * 2
+    lines = [json.loads(line) for line in (tmp_path / "origin.log").read_text().splitlines()]
+    asked_for = [line for line in lines if "path" in line]
+    assert {line["protocol"] for line in asked_for} == {spoken} and len(asked_for) == 301
+    assert (len({line["connection"] for line in asked_for}) == 1) == (spoken == "h2")
+
+
+def test_an_origin_in_plain_tcp_speaks_what_the_edge_is_told(run: Run, tmp_path: Path) -> None:
+    served = run("serve", "--patterns", "--plaintext", "--protocol", "h2")
+    (tmp_path / "edge.toml").write_text(
+        f"""
+        [front]
+        transport = "plaintext"
+        protocol = "http/1.1"
+        [origins]
+        localhost = "http://127.0.0.1:{served.port}"
+        [behind]
+        protocol = "h2"
+        """
+    )
+    edge = run("edge", str(tmp_path / "edge.toml"))
+    assert curl(f"http://localhost:{edge.port}/bytes/70000") == pattern(70_000)
+
+
 def test_a_signal_lets_what_is_under_way_come_to_its_end(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as origin:
         edge = run("edge", "--origin", f"a.test=http://127.0.0.1:{origin.getsockname()[1]}", "--plaintext")

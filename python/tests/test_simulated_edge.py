@@ -41,6 +41,23 @@ def medians(document: dict[str, Any]) -> dict[str, float]:
     return {variant["name"]: variant["median_plt_ms"] for variant in network["variants"]}
 
 
+def test_what_is_spoken_behind_is_the_files(loadstone: Command, tmp_path: Path) -> None:
+    objects = [{"url": f"https://own.test/{number}", "bytes": 1000} for number in range(5)]
+    page = tmp_path / "page.json"
+    page.write_text(json.dumps({"objects": objects}))
+    found = []
+    for spoken in ("http/1.1", "h2"):
+        file = edge_file(tmp_path, f'[behind]\nconnections = 1\nprotocol = "{spoken}"')
+        asking = ("compare", str(page), "--edge", file, *BACKHAUL, *FAST)
+        found.append(medians(loadstone(*asking).document)["edge h2 warm"])
+    # Four come at once. One after the other, the last waits for three round trips behind the edge.
+    assert found[0] - found[1] == pytest.approx(240, abs=6)
+    file = edge_file(tmp_path, '[behind]\nprotocol = "spdy/3"')
+    refused = loadstone("compare", str(page), "--edge", file, *BACKHAUL, *FAST)
+    assert refused.code == 2
+    assert "behind.protocol: 'spdy/3' is not spoken to origins: take http/1.1 or h2" in refused.err
+
+
 def test_each_protocol_is_compared_straight_and_through_a_cold_and_a_warm_edge(
     loadstone: Command, page: str, tmp_path: Path
 ) -> None:

@@ -5,7 +5,10 @@ use crate::server_error::{ServerError, SettingProblem};
 use crate::{ClientTls, Clock, Limits, Stopper, Target, Trust, find, first_reachable};
 use loadstone_http::{Protocol, Scheme, SessionFactory};
 use loadstone_load::page::HostId;
-use loadstone_load::{CacheLimits, ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerAddress, ServerTimeouts};
+use loadstone_load::{
+    CacheLimits, ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts,
+    windows_behind,
+};
 use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, Time, json};
 use schemars::{JsonSchema, schema_for};
@@ -51,6 +54,8 @@ struct AdminSettings {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct BehindSettings {
+    /// What is spoken to origins: over TLS if they agree by ALPN, and HTTP/1.1 if they do not; in plain TCP to all of them.
+    protocol: ServerProtocol,
     /// The most connections to an origin.
     connections: Bounded<1, 10_000>,
     /// The most requests that wait for a connection to an origin; others get 503.
@@ -66,6 +71,7 @@ struct BehindSettings {
 impl Default for BehindSettings {
     fn default() -> BehindSettings {
         BehindSettings {
+            protocol: ServerProtocol::Http1,
             connections: Bounded::known(64),
             waiting: Bounded::known(1000),
             timeout: Bounded::known(60),
@@ -102,10 +108,11 @@ impl CacheSettings {
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 7] = [
+const OPTIONS: [OptionOf; 8] = [
     OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
+    OptionOf::new("origin-protocol", "behind.protocol", "PROTOCOL"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
     OptionOf::new("origin-timeout", "behind.timeout", "SECONDS"),
@@ -195,6 +202,8 @@ pub(crate) fn relay_config(
     let seconds = |span: SomeSeconds| Duration::from_secs(span.get().into());
     RelayConfig {
         sessions: Arc::new(SessionFactory::isolated(front.multiplexing)),
+        server_sessions: Arc::new(SessionFactory::isolated(windows_behind(front.multiplexing))),
+        server_protocol: behind.protocol,
         servers: names,
         forwarding: Forwarding::Client(front.scheme()),
         pool: PoolLimits { connections: behind.connections.get() as usize, waiting: behind.waiting.get() as usize },
@@ -213,7 +222,7 @@ fn targets(servers: &[ServerAddress], behind: &BehindSettings) -> Result<Vec<Tar
     let found = find(&Clock::start(), servers, &[], RESOLUTION, &stop)?.unwrap_or_default();
     let trust = behind.authorities.as_ref().map_or(Trust::System, |pem| Trust::Only(pem.clone().into()));
     let secure = servers.iter().any(|server| server.scheme == Scheme::Https);
-    let tls = secure.then(|| trust.config(None, &[Protocol::Http1])).transpose()?;
+    let tls = secure.then(|| trust.config(None, behind.protocol.offered())).transpose()?;
     let mut targets = Vec::new();
     for (at, server) in servers.iter().enumerate() {
         let addresses = found.get(at).map(Vec::as_slice).unwrap_or_default();
@@ -222,7 +231,8 @@ fn targets(servers: &[ServerAddress], behind: &BehindSettings) -> Result<Vec<Tar
         let address = first_reachable(addresses, TRIAL, &stop).ok().or(addresses.first().copied());
         let tls = tls.clone().filter(|_| server.scheme == Scheme::Https);
         let tls = tls.map(|tls| ClientTls::named(tls, &server.host)).transpose()?;
-        targets.push(Target { address: address.ok_or_else(unresolved)?, tls, protocol: Protocol::Http1 });
+        let protocol = if tls.is_some() { Protocol::Http1 } else { behind.protocol.protocol() };
+        targets.push(Target { address: address.ok_or_else(unresolved)?, tls, protocol });
     }
     Ok(targets)
 }

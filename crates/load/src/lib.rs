@@ -53,7 +53,7 @@ pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::{
     CacheGauges, CacheLimits, CacheOutcome, ExchangeNotes, Forwarding, PoolGauges, PoolLimits, Purge, Relay,
-    RelayConfig, RelayGauges, ServerTimeouts, StatedHits,
+    RelayConfig, RelayGauges, ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};

@@ -1,10 +1,10 @@
-//! The relay: takes requests of any protocol in front, passes them on over HTTP/1.1 behind, and the responses back,
+//! The relay: takes requests of any protocol in front, passes them on over any behind, and the responses back,
 //! as they come; if it has a cache, from there what may be.
 //!
 //! An exchange has a stream in front and one behind, each the other's peer. What comes on one is appended to the
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
-//! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one), `link` is a
+//! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says which requests are made again), `link` is a
 //! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves,
 //! `reconfigure` how it gets other settings, `gauges` what it has at the moment.
 //! `cache` is what it remembers, `caching` how it is used.
@@ -25,9 +25,10 @@ mod processor;
 mod reconfigure;
 mod rejection;
 mod relayed;
+mod repeatable;
 
 pub use cache::{CacheLimits, CacheOutcome, Purge, StatedHits};
-pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerTimeouts};
+pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerProtocol, ServerTimeouts, windows_behind};
 pub use gauges::{CacheGauges, PoolGauges, RelayGauges};
 
 use crate::page::HostId;
@@ -38,7 +39,7 @@ use link::RelayConnection;
 use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportStream, Wire};
 use loadstone_units::Time;
 use pending_request::PendingRequest;
-use pool::ServerPool;
+use pool::{ServerPool, Wanted};
 use processor::Processor;
 use rejection::Rejection;
 use relayed::RelayedExchange;
@@ -145,21 +146,25 @@ impl Relay {
             self.proceed((conn, id));
             return self.join((conn, id));
         }
+        if matches!(event, Event::Refused { .. }) && self.try_again((conn, id), Wanted::Any) {
+            return;
+        }
+        let protocol = self.links.get(&conn).map_or(Protocol::Http1, |link| link.protocol());
         let peer = self.links.get(&conn).and_then(|link| link.peers.get(&id)).and_then(|peer| peer.place);
         if let Some((CACHE, fill)) = peer {
             return self.handle_fill_event((conn, id), FillId(fill.0), event);
         }
-        // A server that has answered early may be gone, while the rest of the request still comes.
-        let peer = peer.filter(|(to, _)| self.links.contains_key(to));
+        // A server that has answered early may be gone, or its stream, while the rest of the request still comes.
+        let peer = peer.filter(|(to, it)| self.links.get(to).is_some_and(|link| link.peers.contains_key(it)));
         match (event, peer) {
             (Event::Request { head, .. }, _) => self.begin((conn, id), &head),
-            (Event::Interim { head, .. }, Some((to, stream))) => match returned(&head) {
+            (Event::Interim { head, .. }, Some((to, stream))) => match returned(&head, protocol) {
                 Ok(head) => self.link(to).inform(stream, head),
-                Err(why) => self.distrust(conn, why),
+                Err(why) => self.give_up_behind((conn, id), why),
             },
-            (Event::Response { head, .. }, Some((to, stream))) => match returned(&head) {
+            (Event::Response { head, .. }, Some((to, stream))) => match returned(&head, protocol) {
                 Ok(head) => self.pass_head((to, stream), head),
-                Err(why) => self.distrust(conn, why),
+                Err(why) => self.give_up_behind((conn, id), why),
             },
             (Event::Data { content, .. }, Some((to, stream))) => {
                 self.peak_held = self.peak_held.max(self.link(to).append(stream, content));
@@ -190,9 +195,13 @@ impl Relay {
     fn note_progress(&mut self, conn: ConnId, event: &Event) {
         let now = self.now;
         let Some(link) = self.links.get_mut(&conn) else { return };
-        if let Some(half) = link.as_behind() {
-            half.repeatable = half.repeatable.take_if(|_| matches!(event, Event::Sent { .. }));
+        if link.is_behind() {
             link.stirred = now;
+            if let Some(peer) = event.request().and_then(|id| link.peers.get_mut(&id)) {
+                peer.stirred = now;
+                let is_unanswered = matches!(event, Event::Sent { .. } | Event::Refused { .. });
+                peer.repeatable = peer.repeatable.take_if(|_| is_unanswered);
+            }
             return;
         }
         let Some(exchange) = event.request().and_then(|id| link.exchange(id)) else { return };
@@ -216,15 +225,7 @@ impl Relay {
         if self.link(conn).end(id) {
             // The request never got out: it would be taken for what comes next.
             self.abort(conn);
-        } else {
-            self.free(conn);
         }
-    }
-
-    /// A response cannot be passed on: nothing more of its server's connection is believed.
-    fn distrust(&mut self, conn: ConnId, why: Rejection) {
-        self.lose(conn, why);
-        self.abort(conn);
     }
 
     /// The session has answered a request that breaks the rules of HTTP: it is an exchange like any other.
@@ -257,6 +258,7 @@ impl Relay {
                 self.links.remove(&conn);
             }
         }
+        self.offer(conn);
     }
 
     fn link(&mut self, conn: ConnId) -> &mut RelayConnection {
@@ -275,20 +277,18 @@ impl Program for Relay {
         self.look_later();
         let Opened { by, peer: address, protocol } = opened;
         let server = self.opening.remove(&conn).filter(|_| by == Opener::Us);
+        let RelayConfig { sessions, server_sessions, .. } = &self.config;
         let link = match server {
-            Some(server) => RelayConnection::behind(server, self.config.sessions.client(Protocol::Http1), now),
-            None => {
-                RelayConnection::front(self.config.sessions.server(protocol), FrontClient { protocol, address }, now)
-            }
+            Some(server) => RelayConnection::behind(server, protocol, server_sessions.client(protocol), now),
+            None => RelayConnection::front(sessions.server(protocol), FrontClient { protocol, address }, now),
         };
         self.links.insert(conn, link);
+        if let Some(front) = server.and_then(|server| self.pool(server).opened(conn, protocol)) {
+            self.take(conn, front);
+        }
         self.settle(conn);
         match server {
-            Some(server) => match self.pools.entry(server).or_default().opened(conn) {
-                Some(front) => self.take(conn, front),
-                None if self.is_draining => self.lose(conn, Rejection::BadGateway),
-                None => {}
-            },
+            Some(server) => self.refill(server),
             None if self.is_draining => self.leave(conn),
             None => {}
         }
@@ -310,7 +310,7 @@ impl Program for Relay {
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
         self.now = now;
         if let Some(server) = self.opening.remove(&conn) {
-            let refused = self.pools.entry(server).or_default().failed();
+            let refused = self.pool(server).failed();
             refused.into_iter().for_each(|front| self.refuse(front, Rejection::BadGateway));
             self.refill(server);
         }
@@ -354,6 +354,7 @@ impl Program for Relay {
         for ((other, stream), bytes) in link.poll_passed(now) {
             if let Some(link) = self.links.get_mut(&other) {
                 link.stirred = now;
+                link.peers.entry(stream).and_modify(|peer| peer.stirred = now);
                 link.session().release(stream, bytes);
                 self.stir(other);
             }

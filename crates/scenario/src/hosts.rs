@@ -5,8 +5,8 @@ use crate::error::{ScenarioError, TopologyError};
 use crate::topology::{ProgramKind, Topology, TopologyHost};
 use core::net::{IpAddr, Ipv4Addr};
 use loadstone_http::Protocol;
-use loadstone_load::Names;
 use loadstone_load::page::{HostId, Page};
+use loadstone_load::{Names, ServerProtocol};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
 use loadstone_units::Bounded;
@@ -43,6 +43,8 @@ pub struct Relaying {
     pub cache: Option<u64>,
     /// How many percent of what it is asked for it stores, if fields of responses do not say that.
     pub hit_rate: Option<Bounded<0, 100>>,
+    /// What it speaks to servers.
+    pub server_protocol: ServerProtocol,
     /// The most connections that it has to a server.
     pub server_connections: usize,
     /// How long its processor is busy with a request.
@@ -267,7 +269,7 @@ impl Builder<'_> {
             };
             for (place, origin) in targets.into_iter().enumerate() {
                 let to = self.relay_between(from, origin).unwrap_or(origin);
-                let (tls, protocol) = self.spoken(own, place);
+                let (tls, protocol) = self.spoken(from, own, place);
                 let tls = if self.is_plaintext(from, origin) { Tls::None } else { tls };
                 let way = self.way(from, to, (tls, protocol))?;
                 self.all[from].ways.push(way);
@@ -306,13 +308,13 @@ impl Builder<'_> {
         (0..self.all.len()).filter(|at| is_one(&self.all[*at])).collect()
     }
 
-    /// What is spoken with the host of this place, among those of a page by its browser, or of all by a relay.
-    fn spoken(&self, page: Option<usize>, place: usize) -> (Tls, Protocol) {
+    /// What a host speaks with the host of this place, among those of a page if it is its browser, or of all if it is a relay.
+    fn spoken(&self, from: usize, page: Option<usize>, place: usize) -> (Tls, Protocol) {
         match page {
             Some(page) => (self.pages[page].tls[place], self.pages[page].protocols[place]),
             None => {
                 let tls = self.pages.iter().flat_map(|page| &page.tls).copied().nth(place);
-                (tls.unwrap_or(Tls::None), Protocol::Http1)
+                (tls.unwrap_or(Tls::None), self.all[from].relaying.server_protocol.protocol())
             }
         }
     }
@@ -338,6 +340,7 @@ fn relaying(host: &TopologyHost) -> Relaying {
     Relaying {
         cache: host.cache.map(|bytes| bytes.get().into()),
         hit_rate: host.hit_rate,
+        server_protocol: host.server_protocol.unwrap_or_default(),
         server_connections: host.server_connections.map_or(usize::MAX, |most| most.get() as usize),
         request_time: Duration::from_micros(host.request_us.map_or(0, |span| span.get().into())),
     }
@@ -400,6 +403,7 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
     )?;
     has(host.cache.is_some() && !is_relay, "cache", "a relay")?;
     has(host.hit_rate.is_some() && host.cache.is_none(), "hit_rate", "a relay with a cache")?;
+    has(host.server_protocol.is_some() && !is_relay, "server_protocol", "a relay")?;
     has(host.server_connections.is_some() && !is_relay, "server_connections", "a relay")?;
     has(host.request_us.is_some() && !is_relay, "request_us", "a relay")?;
     has(!host.plaintext.is_empty() && !is_relay, "plaintext", "a relay")?;
@@ -472,7 +476,7 @@ mod tests {
     #[test]
     fn a_relay_may_serve_some_hosts_of_a_page_and_speak_to_some_without_tls() {
         let edge = r#"{"name": "edge", "runs": "relay", "serves": ["a.test"], "plaintext": ["a.test"], "cache": 9,
-            "hit_rate": 50, "server_connections": 6, "request_us": 40}"#;
+            "hit_rate": 50, "server_protocol": "h2", "server_connections": 6, "request_us": 40}"#;
         let me = r#"{"name": "me", "runs": "browser", "via": "edge"}"#;
         let first = r#"{"name": "first", "runs": "earlier-browser", "via": "edge"}"#;
         let links = r#"{"name": "x", "between": ["me", "edge"]}, {"name": "y", "between": ["edge", "far"]},
@@ -485,9 +489,12 @@ mod tests {
         assert_eq!(ways(0), [(2, Tls::V1_3), (4, Tls::None)]);
         assert_eq!(ways(1), ways(0));
         assert_eq!(ways(2), [(3, Tls::None), (4, Tls::None)]);
+        let spoken = |host: usize| plan.hosts()[host].ways.iter().map(|way| way.protocol).collect::<BTreeSet<_>>();
+        assert_eq!((spoken(2), spoken(0).contains(&Protocol::Http1)), ([Protocol::H2].into(), true));
         let relaying = Relaying {
             cache: Some(9),
             hit_rate: Some(Bounded::known(50)),
+            server_protocol: ServerProtocol::H2,
             server_connections: 6,
             request_time: Duration::from_micros(40),
         };
@@ -564,6 +571,12 @@ mod tests {
                 "",
                 "topology.hosts[0].hit_rate",
                 "only a relay with a cache",
+            ),
+            (
+                r#"{"name": "me", "runs": "origins", "server_protocol": "h2"}"#,
+                "",
+                "topology.hosts[0].server_protocol",
+                "only a relay",
             ),
             (
                 r#"{"name": "me", "runs": "origins", "request_us": 5}"#,

@@ -1,6 +1,7 @@
 //! Who takes part in a run and over which links, where that is not one browser behind one access link.
 
 use crate::SharedPage;
+use loadstone_load::ServerProtocol;
 use loadstone_net::{Network, tcp};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
@@ -50,6 +51,9 @@ pub struct TopologyHost {
     /// A relay: how long its processor is busy with each request, in microseconds, one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_us: Option<Bounded<0, 1_000_000>>,
+    /// A relay: what it speaks to servers; HTTP/1.1 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_protocol: Option<ServerProtocol>,
     /// A relay: the most connections that it has to a server at a time; any number if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_connections: Option<Bounded<1, 10_000>>,
@@ -67,7 +71,7 @@ pub enum ProgramKind {
     /// It loads a page before the browsers do, and nothing is said of that: it leaves relays as other users have left them,
     /// with a cache that has something and connections that are open.
     EarlierBrowser,
-    /// It passes requests on, over HTTP/1.1, and responses back.
+    /// It passes requests on, and responses back.
     Relay,
     /// The servers of pages' hosts, each a host of its own, which stand at this place.
     Origins,

@@ -163,14 +163,18 @@ impl Relay {
 
     /// Something has come for a fill.
     pub(super) fn handle_fill_event(&mut self, (conn, stream): StreamRef, id: FillId, event: Event) {
+        let protocol = self.link(conn).protocol();
         match event {
-            Event::Interim { head, .. } => match returned(&head) {
+            Event::Interim { head, .. } => match returned(&head, protocol) {
                 Ok(head) => self.inform_leader(id, head),
-                Err(why) => self.distrust(conn, why),
+                Err(why) => self.give_up_behind((conn, stream), why),
             },
-            Event::Response { head, .. } => match returned(&head) {
-                Ok(own) => self.handle_fill_head((conn, stream), id, &own, is_framed(&head)),
-                Err(why) => self.distrust(conn, why),
+            Event::Response { head, .. } => match returned(&head, protocol) {
+                Ok(own) => {
+                    let is_framed = protocol.is_multiplexed() || is_framed(&head);
+                    self.handle_fill_head((conn, stream), id, &own, is_framed);
+                }
+                Err(why) => self.give_up_behind((conn, stream), why),
             },
             Event::Data { content, .. } => self.handle_fill_content((conn, stream), id, content),
             Event::Trailers { fields, .. } => {
@@ -286,9 +290,6 @@ impl Relay {
         }
         for (own, other) in [(front, behind), (behind, front)] {
             self.link(own.0).peers.entry(own.1).and_modify(|peer| peer.place = Some(other));
-        }
-        if let Some(half) = self.link(behind.0).as_behind() {
-            half.taken_by = Some(front);
         }
     }
 
@@ -424,7 +425,7 @@ impl Relay {
     }
 }
 
-/// Whether a response says where it ends: else it ends with its connection, and a part of it looks like the whole.
+/// Whether a response over HTTP/1.1 says where it ends: else it ends with its connection, and a part of it looks like the whole.
 fn is_framed(head: &ResponseHead) -> bool {
     let has = |name: &[u8]| head.fields.get(name).is_some();
     matches!(head.status, 204 | 304) || has(b"content-length") || has(b"transfer-encoding")

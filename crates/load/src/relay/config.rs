@@ -1,18 +1,29 @@
 //! How a relay behaves.
 
 use super::cache::CacheLimits;
+use super::link::MAX_STREAMS;
 use crate::page::HostId;
 use crate::{MaxKept, Timeouts};
-use loadstone_http::{Scheme, SessionFactory};
+use loadstone_http::{Multiplexing, Protocol, Scheme, SessionFactory};
+use loadstone_units::Bounded;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How many bytes of a response a server may send beyond what the client has taken: 32 Mbit/s over a round trip of 64 ms.
+const STREAM_WINDOW: u32 = 256 * 1024;
+
 /// How a relay behaves.
 #[derive(Clone, Debug)]
 pub struct RelayConfig {
-    /// Where its sessions come from.
+    /// Where its sessions with clients come from.
     pub sessions: Arc<SessionFactory>,
+    /// Where its sessions with servers come from: [`windows_behind`] says with which windows.
+    pub server_sessions: Arc<SessionFactory>,
+    /// What servers are presumed to speak until a connection is open.
+    pub server_protocol: ServerProtocol,
     /// The servers, by the authorities that requests name, in lower case. One without a port is meant with any.
     pub servers: BTreeMap<String, HostId>,
     /// What servers are told of the client.
@@ -34,9 +45,11 @@ pub struct RelayConfig {
 }
 
 impl RelayConfig {
-    /// A relay without limits, as in the simulator.
+    /// A relay without limits, as in the simulator. It speaks HTTP/1.1 to servers.
     pub fn new(servers: BTreeMap<String, HostId>, sessions: Arc<SessionFactory>) -> RelayConfig {
         RelayConfig {
+            server_sessions: sessions.clone(),
+            server_protocol: ServerProtocol::Http1,
             sessions,
             servers,
             forwarding: Forwarding::Via,
@@ -47,6 +60,44 @@ impl RelayConfig {
             notes: ExchangeNotes::Dropped,
             cache: None,
             request_time: Duration::ZERO,
+        }
+    }
+}
+
+/// The same with the windows that a relay grants servers. A stream has as much as a relay holds for a client that does not read;
+/// a session has that for all its streams, so no client stops the others (RFC 9113, section 5.2.2).
+pub fn windows_behind(multiplexing: Multiplexing) -> Multiplexing {
+    let (stream_window, session_window) =
+        (Bounded::known(STREAM_WINDOW), Bounded::known(STREAM_WINDOW * MAX_STREAMS as u32));
+    Multiplexing { stream_window, session_window, ..multiplexing }
+}
+
+/// What a relay speaks to servers, if they do. (Pipelining is not here: there one response holds up others.)
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub enum ServerProtocol {
+    /// A request at a time on each of many connections.
+    #[default]
+    #[serde(rename = "http/1.1")]
+    Http1,
+    /// Many requests on a connection, and a second one when it takes no more.
+    #[serde(rename = "h2")]
+    H2,
+}
+
+impl ServerProtocol {
+    /// As sessions know it.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            ServerProtocol::Http1 => Protocol::Http1,
+            ServerProtocol::H2 => Protocol::H2,
+        }
+    }
+
+    /// What is offered where TLS agrees on a protocol (RFC 7301), the best first.
+    pub const fn offered(self) -> &'static [Protocol] {
+        match self {
+            ServerProtocol::Http1 => &[Protocol::Http1],
+            ServerProtocol::H2 => &[Protocol::H2, Protocol::Http1],
         }
     }
 }

@@ -13,8 +13,9 @@ impl Relay {
         self.is_draining = true;
         let conns: Vec<ConnId> = self.links.keys().copied().collect();
         conns.into_iter().for_each(|conn| self.leave(conn));
-        let idle: Vec<ConnId> = self.pools.values().flat_map(|pool| pool.idle()).collect();
-        idle.into_iter().for_each(|conn| self.lose(conn, Rejection::BadGateway));
+        let unused: Vec<ConnId> =
+            self.links.iter().filter(|(_, link)| link.is_unused()).map(|(conn, _)| *conn).collect();
+        unused.into_iter().for_each(|conn| self.lose(conn, Rejection::BadGateway));
         self.turn();
     }
 

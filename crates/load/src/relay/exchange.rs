@@ -6,13 +6,14 @@ use super::cache::{CACHE, FillId};
 use super::fields::{Forwarded, forwarded, without_content};
 use super::link::{GivenUp, Half, Peer};
 use super::pending_request::PendingRequest;
-use super::pool::{PoolPlace, Wanted};
+use super::pool::{PoolPlace, ServerPool, Wanted};
 use super::rejection::Rejection;
 use super::relayed::RelayedExchange;
+use super::repeatable::RepeatableRequest;
 use super::{ExchangeNotes, Relay, StreamRef};
 use crate::page::HostId;
 use crate::{Action, ConnId, Ending, Exchange, MaxKept, Tag};
-use loadstone_http::{Body, Content, Event, RequestHead, RequestId, content_length};
+use loadstone_http::{Body, Content, Event, RequestHead, RequestId};
 use std::sync::Arc;
 
 /// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
@@ -88,12 +89,31 @@ impl Relay {
         if tries > MAX_TRIES {
             return self.refuse(front, Rejection::BadGateway);
         }
-        match self.pools.entry(server).or_default().place(front, wanted, self.config.pool) {
-            PoolPlace::Idle(conn) => self.take(conn, front),
+        match self.place(front, server, wanted) {
+            PoolPlace::Free(conn) => self.take(conn, front),
             PoolPlace::Opening => self.open(server),
             PoolPlace::Waiting => {}
             PoolPlace::None => self.refuse(front, Rejection::Busy),
         }
+    }
+
+    fn place(&mut self, front: StreamRef, server: HostId, wanted: Wanted) -> PoolPlace {
+        let limits = self.config.pool;
+        loop {
+            match self.pool(server).place(front, wanted, limits) {
+                // What has just come on it is yet to be noted.
+                PoolPlace::Free(conn) if !self.links.get(&conn).is_some_and(|link| link.is_free()) => {
+                    self.pool(server).note(conn, false);
+                }
+                place => return place,
+            }
+        }
+    }
+
+    /// What leads to a server.
+    pub(super) fn pool(&mut self, server: HostId) -> &mut ServerPool {
+        let presumed = self.config.server_protocol.protocol();
+        self.pools.entry(server).or_insert_with(|| ServerPool::new(presumed))
     }
 
     fn open(&mut self, to: HostId) {
@@ -103,29 +123,42 @@ impl Relay {
 
     /// A request has its connection.
     pub(super) fn take(&mut self, conn: ConnId, front: StreamRef) {
-        if let Some(half) = self.link(conn).as_behind() {
-            half.taken_by = Some(front);
-        }
-        if let Some(early) = self.early.get_mut(&front) {
+        let is_ready = self.early.get_mut(&front).is_some_and(|early| {
             early.behind = Some(conn);
+            early.is_ready()
+        });
+        if is_ready {
+            self.join(front);
+        } else if let Some(half) = self.link(conn).as_behind() {
+            half.kept_for.insert(front);
         }
-        self.join(front);
+        self.note_free(conn);
     }
 
     /// A request goes out on the connection that it has, when it is known whether content follows.
     pub(super) fn join(&mut self, front: StreamRef) {
-        if !self.early.get(&front).is_some_and(PendingRequest::is_ready) {
-            return;
-        }
-        let Some(PendingRequest { mut head, length, behind: Some(behind), mut events, .. }) = self.early.remove(&front)
+        let Some(behind) = self.early.get(&front).filter(|early| early.is_ready()).and_then(|early| early.behind)
         else {
+            return;
+        };
+        let link = self.link(behind);
+        let has_capacity = link.has_capacity();
+        if let Some(half) = link.as_behind() {
+            half.kept_for.remove(&front);
+        }
+        if !has_capacity {
+            // The server takes fewer, or no more, since.
+            self.early.entry(front).and_modify(|early| early.behind = None);
+            return self.seek(front, Wanted::Any);
+        }
+        let Some(PendingRequest { mut head, length, mut events, tries, .. }) = self.early.remove(&front) else {
             return;
         };
         let is_empty = matches!(events.first(), Some(Event::End { .. }));
         if is_empty && length.is_some_and(|length| length > 0) {
             self.link(front.0).reject(front.1, Rejection::Malformed);
             self.stir(front.0);
-            return self.free(behind);
+            return self.stir(behind);
         }
         if is_empty && length.is_none() && matches!(&head.method[..], b"POST" | b"PUT" | b"PATCH") {
             head = without_content(&head);
@@ -135,41 +168,46 @@ impl Relay {
         link.stirred = now;
         let content = if is_empty { Content::Whole(Body::EMPTY) } else { Content::Streamed };
         let stream = link.request(head.clone(), content);
-        link.peers.insert(stream, if is_empty { Peer::of_finished(front) } else { Peer::new(front) });
-        if let Some(half) = link.as_behind() {
-            half.repeatable = Some(head).filter(|head| is_empty && half.was_used && is_idempotent(&head.method));
-            half.was_used = true;
-        }
+        let was_used = link.as_behind().is_some_and(|half| std::mem::replace(&mut half.was_used, true));
+        let is_safe_if_lost = was_used && is_idempotent(&head.method);
+        let peer = match is_empty {
+            true => Peer::of_request(front, now, RepeatableRequest { head, tries, is_safe_if_lost }),
+            false => Peer::of_upload(front, now),
+        };
+        link.peers.insert(stream, peer);
         self.attach(front, (behind, stream));
         events.drain(..usize::from(is_empty));
         events.into_iter().for_each(|event| self.handle_event(front.0, event));
         self.stir(behind);
     }
 
-    /// A connection behind carries nothing any more: another request takes it, or it is kept, if it takes one.
-    pub(super) fn free(&mut self, conn: ConnId) {
-        let (now, is_draining) = (self.now, self.is_draining);
-        let link = self.link(conn);
-        link.stirred = now;
-        let is_free = link.is_free();
-        let Some(half) = link.as_behind() else { return };
-        half.taken_by = None;
-        let server = half.server;
-        let pool = self.pools.entry(server).or_default();
-        if !is_free {
-            pool.lost(conn);
-            return self.refill(server);
+    /// Requests that wait take what a connection behind takes, which may have changed.
+    pub(super) fn offer(&mut self, conn: ConnId) {
+        let is_draining = self.is_draining;
+        let Some(server) = self.links.get(&conn).and_then(|link| link.server()) else { return };
+        while self.links.get(&conn).is_some_and(|link| link.is_free())
+            && let Some(front) = self.pool(server).next_waiting()
+        {
+            self.take(conn, front);
         }
-        match pool.freed(conn) {
-            Some(front) => self.take(conn, front),
-            None if is_draining => self.lose(conn, Rejection::BadGateway),
-            None => {}
+        self.note_free(conn);
+        if is_draining && self.links.get(&conn).is_some_and(|link| link.is_unused() && !link.is_closed) {
+            self.lose(conn, Rejection::BadGateway);
+        }
+    }
+
+    /// Notes whether a connection behind takes one more request.
+    fn note_free(&mut self, conn: ConnId) {
+        let Some(link) = self.links.get(&conn) else { return };
+        if let (Some(server), is_free) = (link.server(), link.is_free()) {
+            self.pool(server).note(conn, is_free);
         }
     }
 
     /// Opens connections for requests that have waited for room.
     pub(super) fn refill(&mut self, server: HostId) {
-        while self.pools.entry(server).or_default().poll_open(self.config.pool) {
+        let limits = self.config.pool;
+        while self.pool(server).poll_open(limits) {
             self.open(server);
         }
     }
@@ -178,8 +216,8 @@ impl Relay {
     pub(super) fn cut(&mut self, (conn, id): StreamRef, why: Rejection) {
         if let Some(early) = self.early.remove(&(conn, id)) {
             match early.behind {
-                Some(behind) => self.release_taken(behind),
-                None => self.pools.entry(early.server).or_default().forget((conn, id)),
+                Some(behind) => self.release_taken(behind, (conn, id)),
+                None => self.pool(early.server).forget((conn, id)),
             }
         }
         let Some(peer) = self.links.get_mut(&conn).and_then(|link| link.peers.remove(&id)) else { return };
@@ -204,11 +242,31 @@ impl Relay {
     }
 
     /// A connection was kept for a request that wants it no more.
-    fn release_taken(&mut self, behind: ConnId) {
+    fn release_taken(&mut self, behind: ConnId, front: StreamRef) {
         if let Some(half) = self.links.get_mut(&behind).and_then(|link| link.as_behind()) {
-            half.taken_by = None;
-            self.free(behind);
+            half.kept_for.remove(&front);
+            self.stir(behind);
         }
+    }
+
+    /// A server's answer to a request cannot be used, or does not come: of HTTP/1.1, nothing more of its connection is believed.
+    pub(super) fn give_up_behind(&mut self, (conn, stream): StreamRef, why: Rejection) {
+        let Some(link) = self.links.get_mut(&conn) else { return };
+        if link.protocol().is_multiplexed() {
+            link.session().cancel(stream);
+            self.cut((conn, stream), why);
+            return self.stir(conn);
+        }
+        self.give_up_connection(conn, why);
+    }
+
+    /// A server is not believed any more, or not waited for: none of its requests is made again.
+    pub(super) fn give_up_connection(&mut self, conn: ConnId, why: Rejection) {
+        let Some(link) = self.links.get_mut(&conn) else { return };
+        link.peers.values_mut().for_each(|peer| peer.repeatable = None);
+        self.lose(conn, why);
+        // It may not listen, and would not close.
+        self.abort(conn);
     }
 
     /// Gives a connection up at once, with all that it carries.
@@ -221,7 +279,7 @@ impl Relay {
     /// A request gets no connection to its server.
     pub(super) fn refuse(&mut self, front: StreamRef, why: Rejection) {
         if let Some(early) = self.early.remove(&front) {
-            self.pools.entry(early.server).or_default().forget(front);
+            self.pool(early.server).forget(front);
             if let (CACHE, fill) = front {
                 return self.fail_fill(FillId(fill.0), why);
             }
@@ -246,37 +304,16 @@ impl Relay {
         let Some(link) = self.links.get_mut(&conn) else { return };
         let streams: Vec<_> = match &mut link.half {
             Half::Front(front) => front.exchanges.keys().copied().collect(),
-            Half::Behind(behind) => {
-                let (server, taken_by, request) = (behind.server, behind.taken_by.take(), behind.repeatable.take());
-                self.pools.entry(server).or_default().lost(conn);
-                if let Some(front) = taken_by {
-                    self.try_again(conn, front, request);
-                }
+            Half::Behind(_) => {
+                let Some(server) = link.server() else { return };
+                self.pool(server).lost(conn);
+                self.try_all_again(conn);
                 self.refill(server);
                 self.links.get(&conn).into_iter().flat_map(|link| link.peers.keys().copied()).collect()
             }
         };
         streams.iter().for_each(|stream| self.cut((conn, *stream), why));
         streams.into_iter().for_each(|stream| self.note_over((conn, stream), Ending::CutShort));
-    }
-
-    /// The connection of a request is lost. If nothing of the request is out, or it is `repeatable`, it gets another one.
-    fn try_again(&mut self, conn: ConnId, front: StreamRef, repeatable: Option<Arc<RequestHead>>) {
-        if let Some(early) = self.early.get_mut(&front) {
-            early.behind = None;
-            return self.seek(front, Wanted::New);
-        }
-        let now = self.now;
-        let Some(head) = repeatable.filter(|_| !self.link(conn).look().is_partial()) else { return };
-        if self.link(conn).peers.pop_first().is_none() || !self.detach(front) {
-            return;
-        }
-        let Some(server) = self.link(conn).as_behind().map(|half| half.server) else { return };
-        let length = content_length(&head.fields).unwrap_or_default();
-        let events = vec![Event::End { id: front.1 }];
-        let pending = PendingRequest { head, length, server, since: now, read_at: now, behind: None, tries: 1, events };
-        self.early.insert(front, pending);
-        self.seek(front, Wanted::New);
     }
 
     /// Whether something is under way on a connection in front.

@@ -25,8 +25,10 @@ enum Late {
     Request(StreamRef),
     /// A request gets no connection to its server.
     Connection(StreamRef),
-    /// A server takes nothing, and sends nothing.
+    /// A server takes nothing of any request, and sends nothing.
     Server(ConnId),
+    /// A server takes nothing of one of several requests, and sends nothing of its response.
+    Response(StreamRef),
     /// A server is asked for nothing.
     Unused(ConnId),
 }
@@ -48,7 +50,7 @@ impl Relay {
         self.release_patient();
         let mut late = self.late_requests();
         let conns: Vec<ConnId> = self.links.keys().copied().collect();
-        late.extend(conns.into_iter().filter_map(|conn| self.late_connection(conn)));
+        late.extend(conns.into_iter().flat_map(|conn| self.late_on(conn)));
         late.into_iter().for_each(|late| self.end_late(late));
         if !self.links.is_empty() {
             self.look_later();
@@ -61,19 +63,10 @@ impl Relay {
             Late::Client(conn) => self.lose(conn, Rejection::BadGateway),
             Late::Request((conn, stream)) => self.end_late_request(conn, stream),
             Late::Connection(front) => self.refuse(front, Rejection::Busy),
-            Late::Server(conn) => self.give_up_on(conn),
+            Late::Server(conn) => self.give_up_connection(conn, Rejection::Silent),
+            Late::Response(behind) => self.give_up_behind(behind, Rejection::Silent),
             Late::Unused(conn) => self.lose(conn, Rejection::BadGateway),
         }
-    }
-
-    /// The server is silent.
-    fn give_up_on(&mut self, conn: ConnId) {
-        if let Some(half) = self.links.get_mut(&conn).and_then(|link| link.as_behind()) {
-            half.repeatable = None;
-        }
-        self.lose(conn, Rejection::Silent);
-        // It does not listen, or it would close as well.
-        self.abort(conn);
     }
 
     /// A request does not come on: what came of it goes no further.
@@ -97,9 +90,9 @@ impl Relay {
         late.map(|(front, _)| Late::Connection(*front)).collect()
     }
 
-    fn late_connection(&mut self, conn: ConnId) -> Option<Late> {
+    fn late_on(&mut self, conn: ConnId) -> Vec<Late> {
         let now = self.now;
-        let link = self.links.get(&conn).filter(|link| !link.is_closed)?;
+        let Some(link) = self.links.get(&conn).filter(|link| !link.is_closed) else { return Vec::new() };
         let waits_for_peer: Vec<RequestId> = link
             .peers
             .iter()
@@ -107,17 +100,13 @@ impl Relay {
             .map(|(stream, _)| *stream)
             .collect();
         let (timeouts, limits) = (self.config.timeouts, self.config.server_timeouts);
-        let link = self.links.get_mut(&conn)?;
+        let Some(link) = self.links.get_mut(&conn) else { return Vec::new() };
         match &link.half {
-            Half::Behind(behind) if behind.taken_by.is_none() => {
-                (link.stirred + limits.idle <= now).then_some(Late::Unused(conn))
+            Half::Behind(_) if link.is_unused() => {
+                let is_late = link.stirred + limits.idle <= now;
+                is_late.then_some(Late::Unused(conn)).into_iter().collect()
             }
-            Half::Behind(_) => {
-                if !waits_for_peer.is_empty() || waits_for_request(link) {
-                    link.stirred = now;
-                }
-                (link.stirred + limits.silence <= now).then_some(Late::Server(conn))
-            }
+            Half::Behind(_) => late_behind(conn, link, &waits_for_peer, limits.silence, now),
             Half::Front(_) => late_front(conn, link, &waits_for_peer, timeouts, now),
         }
     }
@@ -129,10 +118,26 @@ impl Relay {
     }
 }
 
-/// Whether it is the client's turn: the request of a connection behind goes on, and all that came of it is out.
-fn waits_for_request(link: &RelayConnection) -> bool {
-    let held = link.peers.values().any(|peer| peer.passed > 0);
-    !held && link.peers.values().any(|peer| !peer.is_finished) && !link.has_output()
+fn late_behind(
+    conn: ConnId,
+    link: &mut RelayConnection,
+    waits_for_client: &[RequestId],
+    silence: Duration,
+    now: Time,
+) -> Vec<Late> {
+    let has_output = link.has_output();
+    for (stream, peer) in &mut link.peers {
+        // The request goes on, and all that came of it is out.
+        let waits_for_request = !peer.is_finished && peer.passed == 0 && !has_output;
+        if waits_for_request || waits_for_client.contains(stream) {
+            peer.stirred = now;
+        }
+    }
+    let late = link.peers.iter().filter(|(_, peer)| peer.stirred + silence <= now);
+    let late: Vec<Late> = late.map(|(stream, _)| Late::Response((conn, *stream))).collect();
+    // If all are silent the connection may be dead.
+    let is_all = !late.is_empty() && late.len() == link.peers.len();
+    if is_all { vec![Late::Server(conn)] } else { late }
 }
 
 fn late_front(
@@ -141,23 +146,24 @@ fn late_front(
     waits_for_server: &[RequestId],
     timeouts: Timeouts,
     now: Time,
-) -> Option<Late> {
+) -> Vec<Late> {
     let (stirred, is_partial) = (link.stirred, link.look().is_partial());
-    let half = link.as_front()?;
+    let Some(half) = link.as_front() else { return Vec::new() };
     if half.exchanges.is_empty() {
         let is_late = stirred + timeouts.idle <= now;
-        return is_late.then_some(if half.is_drained || is_partial { Late::Client(conn) } else { Late::Idle(conn) });
+        let late = if half.is_drained || is_partial { Late::Client(conn) } else { Late::Idle(conn) };
+        return is_late.then_some(late).into_iter().collect();
     }
     if half.shut.is_some_and(|shut| shut.since + timeouts.response <= now) {
-        return Some(Late::Client(conn));
+        return vec![Late::Client(conn)];
     }
-    let mut late = None;
+    let mut late = Vec::new();
     for (stream, exchange) in &mut half.exchanges {
         let Some(arrival) = &mut exchange.arrival else { continue };
         if waits_for_server.contains(stream) {
             arrival.wait(now);
         } else if arrival.is_late(now, timeouts.request) {
-            late = late.or(Some(Late::Request((conn, *stream))));
+            late.push(Late::Request((conn, *stream)));
         }
     }
     late

@@ -80,7 +80,7 @@ pub(super) fn forwarded(
         kept[at].1 = cookies.join(&b"; "[..]).into();
     }
     kept.extend(length.map(|length| (&b"content-length"[..], length.to_string().into())));
-    kept.push((b"via", format!("{} {PSEUDONYM}", received(client.protocol)).into()));
+    kept.push((b"via", via(client.protocol).into()));
     if let Forwarding::Client(scheme) = forwarding {
         kept.push((b"forwarded", forwarded_element(head, client.address, scheme.name())));
     }
@@ -98,11 +98,11 @@ pub(super) fn without_content(head: &RequestHead) -> Arc<RequestHead> {
     Arc::new(RequestHead::new(method, authority, path, Fields::from_pairs(fields)).over(head.scheme))
 }
 
-/// A response as it goes back to its client.
+/// A response as it goes back to its client, from a server that speaks this.
 ///
 /// # Errors
 /// If two readers could see two lengths of it (RFC 9112, section 6.3), or if it is of another protocol.
-pub(super) fn returned(head: &ResponseHead) -> Result<Arc<ResponseHead>, Rejection> {
+pub(super) fn returned(head: &ResponseHead, protocol: Protocol) -> Result<Arc<ResponseHead>, Rejection> {
     let has = |name: &[u8]| head.fields.get(name).is_some();
     let has_two_lengths = has(b"transfer-encoding") && has(b"content-length");
     if has_two_lengths || content_length(&head.fields).is_err() || head.status == 101 {
@@ -110,7 +110,7 @@ pub(super) fn returned(head: &ResponseHead) -> Result<Arc<ResponseHead>, Rejecti
     }
     // RFC 9110, section 8.6: these have no Content-Length; of several equal ones the first is enough.
     let mut takes_length = !matches!(head.status, 100..=199 | 204);
-    let via = format!("1.1 {PSEUDONYM}");
+    let via = via(protocol);
     let kept = passed_on(&head.fields)
         .filter(|(name, _)| !name.eq_ignore_ascii_case(b"content-length") || std::mem::take(&mut takes_length));
     Ok(Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain([(&b"via"[..], via.as_bytes())])))))
@@ -121,15 +121,16 @@ pub(super) fn passed_trailers(fields: &Fields) -> Fields {
     Fields::from_pairs(passed_on(fields).filter(|(name, _)| !is_about_client(name)))
 }
 
-/// The protocol of a message that was received, as Via names it.
-fn received(protocol: Protocol) -> &'static str {
-    match protocol {
+/// What Via says of a message that came over this protocol (RFC 9110, section 7.6.3).
+fn via(received: Protocol) -> String {
+    let received = match received {
         Protocol::Http1 | Protocol::Http1Pipelining => "1.1",
         Protocol::H2 => "2",
         Protocol::Spdy2 => "SPDY/2",
         Protocol::Spdy3 => "SPDY/3",
         Protocol::Spdy31 => "SPDY/3.1",
-    }
+    };
+    format!("{received} {PSEUDONYM}")
 }
 
 /// What is known of a client (RFC 7239, section 4).
@@ -195,8 +196,9 @@ mod tests {
             ("content-length", "5"),
             ("content-length", "5"),
         ];
-        let passed = returned(&ResponseHead::new(200, Fields::from_pairs(fields))).unwrap();
+        let passed = returned(&ResponseHead::new(200, Fields::from_pairs(fields)), Protocol::H2).unwrap();
         assert_eq!(names(&passed.fields), ["accept", "via", "content-length", "via"]);
+        assert_eq!(passed.fields.iter().last(), Some((&b"via"[..], &b"2 loadstone"[..])));
     }
 
     #[test]
@@ -207,10 +209,10 @@ mod tests {
             (101, &[]),
         ] {
             let head = ResponseHead::new(status, Fields::from_pairs(fields.iter().copied()));
-            assert_eq!(returned(&head), Err(Rejection::BadGateway), "{status} {fields:?}");
+            assert_eq!(returned(&head, Protocol::Http1), Err(Rejection::BadGateway), "{status} {fields:?}");
         }
         let head = ResponseHead::new(204, Fields::from_pairs([("content-length", "5")]));
-        assert_eq!(names(&returned(&head).unwrap().fields), ["via"]);
+        assert_eq!(names(&returned(&head, Protocol::Http1).unwrap().fields), ["via"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a relay has at the moment, for those who watch it.
 
 use super::Relay;
+use super::pool::ServerPool;
 use crate::page::HostId;
 use loadstone_http::Protocol;
 use std::collections::BTreeMap;
@@ -47,7 +48,14 @@ impl Relay {
         for protocol in self.links.values().filter_map(|link| link.protocol_in_front()) {
             *clients.entry(protocol).or_default() += 1;
         }
-        let servers = self.pools.iter().map(|(server, pool)| (*server, pool.gauges())).collect();
+        let mut idle: BTreeMap<HostId, u64> = BTreeMap::new();
+        for link in self.links.values().filter(|link| link.is_unused() && !link.is_closed) {
+            link.server().into_iter().for_each(|server| *idle.entry(server).or_default() += 1);
+        }
+        let gauges = |(server, pool): (&HostId, &ServerPool)| {
+            (*server, pool.gauges(idle.get(server).copied().unwrap_or_default()))
+        };
+        let servers = self.pools.iter().map(gauges).collect();
         RelayGauges { clients, servers, cache: self.cache.as_ref().map(|cache| cache.gauges()) }
     }
 }

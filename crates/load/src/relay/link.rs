@@ -5,6 +5,7 @@ use super::cache::CacheOutcome;
 use super::fields::FrontClient;
 use super::rejection::Rejection;
 use super::relayed::RelayedExchange;
+use super::repeatable::RepeatableRequest;
 use crate::page::HostId;
 use crate::shut::{Responses, Shut};
 use loadstone_http::{
@@ -12,11 +13,13 @@ use loadstone_http::{
     ServerSession, Session, TransportStream,
 };
 use loadstone_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How many bytes that are not used yet a connection may bring, in either direction.
 pub(super) const WINDOW: u64 = 64 * 1024;
+/// The most requests on a connection behind, so that its window has room for those of all its streams.
+pub(super) const MAX_STREAMS: usize = 100;
 
 /// A connection: a session, and the peers of its streams.
 #[derive(Debug)]
@@ -57,17 +60,16 @@ pub(super) struct Front {
     pub(super) is_drained: bool,
 }
 
-/// The half of a connection to a server. It carries one exchange at a time.
+/// The half of a connection to a server.
 #[derive(Debug)]
 pub(super) struct Behind {
-    pub(super) server: HostId,
+    server: HostId,
+    protocol: Protocol,
     session: Box<dyn ClientSession>,
-    /// The exchange that it carries, or is kept for.
-    pub(super) taken_by: Option<StreamRef>,
+    /// The requests that it is kept for: of them it is not known yet whether content follows.
+    pub(super) kept_for: BTreeSet<StreamRef>,
     /// It has carried one before: the server may close it at any time.
     pub(super) was_used: bool,
-    /// The request on it, if it can be made again: it has no content, and nothing of a response has come.
-    pub(super) repeatable: Option<Arc<RequestHead>>,
 }
 
 /// What belongs to a stream: the stream at the other side, and what came from there.
@@ -80,6 +82,10 @@ pub(super) struct Peer {
     /// All has come from there.
     pub(super) is_finished: bool,
     trailers: Fields,
+    /// Behind: when it was last the client's turn, or anything moved.
+    pub(super) stirred: Time,
+    /// Behind: its request, if that can be made again: it has no content, and nothing of a response has come.
+    pub(super) repeatable: Option<RepeatableRequest>,
 }
 
 impl Peer {
@@ -89,12 +95,18 @@ impl Peer {
 
     /// What belongs to a stream whose content comes from the cache.
     pub(super) fn of_cache() -> Peer {
-        Peer { place: None, passed: 0, is_finished: false, trailers: Fields::default() }
+        let (trailers, stirred) = (Fields::default(), Time::ZERO);
+        Peer { place: None, passed: 0, is_finished: false, trailers, stirred, repeatable: None }
     }
 
-    /// The same where nothing more comes from there.
-    pub(super) fn of_finished(place: StreamRef) -> Peer {
-        Peer { is_finished: true, ..Peer::new(place) }
+    /// What belongs to a stream behind on which a request without content goes out now.
+    pub(super) fn of_request(place: StreamRef, now: Time, repeatable: RepeatableRequest) -> Peer {
+        Peer { is_finished: true, repeatable: Some(repeatable), ..Peer::of_upload(place, now) }
+    }
+
+    /// The same where content follows.
+    pub(super) fn of_upload(place: StreamRef, now: Time) -> Peer {
+        Peer { stirred: now, ..Peer::new(place) }
     }
 }
 
@@ -116,9 +128,14 @@ impl RelayConnection {
         RelayConnection::new(Half::Front(Front { session, client, exchanges, shut, kept, is_drained }), now)
     }
 
-    pub(super) fn behind(server: HostId, mut session: Box<dyn ClientSession>, now: Time) -> RelayConnection {
+    pub(super) fn behind(
+        server: HostId,
+        protocol: Protocol,
+        mut session: Box<dyn ClientSession>,
+        now: Time,
+    ) -> RelayConnection {
         session.hold();
-        let half = Behind { server, session, taken_by: None, was_used: false, repeatable: None };
+        let half = Behind { server, protocol, session, kept_for: BTreeSet::new(), was_used: false };
         RelayConnection::new(Half::Behind(half), now)
     }
 
@@ -151,6 +168,14 @@ impl RelayConnection {
 
     pub(super) fn as_front(&mut self) -> Option<&mut Front> {
         if let Half::Front(front) = &mut self.half { Some(front) } else { None }
+    }
+
+    /// What is spoken on it.
+    pub(super) fn protocol(&self) -> Protocol {
+        match &self.half {
+            Half::Front(front) => front.client.protocol,
+            Half::Behind(behind) => behind.protocol,
+        }
     }
 
     /// What a client speaks, if it is one.
@@ -246,6 +271,7 @@ impl RelayConnection {
         for (stream, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.passed > 0) {
             let buffered = session.buffered(*stream);
             if peer.passed > buffered {
+                peer.stirred = now;
                 let_out += peer.passed - buffered;
                 passed.extend(peer.place.map(|place| (place, peer.passed - buffered)));
                 peer.passed = buffered;
@@ -270,16 +296,33 @@ impl RelayConnection {
     /// All of a response has come, and with that a stream behind is over. Whether the connection is of no more use, because
     /// its request never got out.
     pub(super) fn end(&mut self, stream: RequestId) -> bool {
-        let Half::Behind(behind) = &mut self.half else { return false };
-        self.peers.remove(&stream);
-        behind.taken_by = None;
-        behind.session.capacity() == 0 && !behind.session.is_closing()
+        let Half::Behind(Behind { session, protocol, .. }) = &mut self.half else { return false };
+        let peer = self.peers.remove(&stream);
+        if !protocol.is_multiplexed() {
+            return session.capacity() == 0 && !session.is_closing();
+        }
+        if peer.is_some_and(|peer| !peer.is_finished) || session.buffered(stream) > 0 {
+            // RFC 9113, section 8.1: the server has answered without the rest of the request.
+            session.cancel(stream);
+        }
+        false
     }
 
-    /// Whether it takes a request.
+    /// Whether it carries nothing, and is kept for nothing.
+    pub(super) fn is_unused(&self) -> bool {
+        self.peers.is_empty() && matches!(&self.half, Half::Behind(it) if it.kept_for.is_empty())
+    }
+
+    /// Whether it takes one more request.
     pub(super) fn is_free(&self) -> bool {
-        let takes = matches!(&self.half, Half::Behind(it) if it.taken_by.is_none() && it.session.capacity() > 0);
+        let Half::Behind(Behind { session, kept_for, .. }) = &self.half else { return false };
+        let takes = session.capacity() > kept_for.len() && self.peers.len() + kept_for.len() < MAX_STREAMS;
         takes && !self.is_closed && !self.is_ended
+    }
+
+    /// Whether a request that it is kept for may go out.
+    pub(super) fn has_capacity(&self) -> bool {
+        matches!(&self.half, Half::Behind(it) if it.session.capacity() > 0)
     }
 
     /// The whole response is sent: the rest of the request is dropped.
@@ -293,7 +336,14 @@ impl RelayConnection {
     pub(super) fn give_up(&mut self, stream: RequestId, why: Rejection) -> Option<GivenUp> {
         self.peers.remove(&stream)?;
         self.session().release(stream, u64::MAX);
-        let Half::Front(front) = &mut self.half else { return Some(GivenUp::Connection) };
+        let front = match &mut self.half {
+            Half::Front(front) => front,
+            Half::Behind(behind) if behind.protocol.is_multiplexed() => {
+                behind.session.cancel(stream);
+                return Some(GivenUp::Cancelled);
+            }
+            Half::Behind(_) => return Some(GivenUp::Connection),
+        };
         let has_status = front.exchanges.get(&stream).is_some_and(|exchange| exchange.status.is_some());
         if !has_status {
             self.reject(stream, why);
@@ -308,6 +358,11 @@ impl RelayConnection {
 
     pub(super) fn is_behind(&self) -> bool {
         matches!(self.half, Half::Behind(_))
+    }
+
+    /// To which server it leads, if it is one behind.
+    pub(super) fn server(&self) -> Option<HostId> {
+        if let Half::Behind(behind) = &self.half { Some(behind.server) } else { None }
     }
 
     /// Up to where the transport may be read, if that has moved far enough to be worth telling.

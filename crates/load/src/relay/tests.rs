@@ -31,6 +31,8 @@ pub(super) struct World {
     pub(super) client: Box<dyn ClientSession>,
     pub(super) events: Vec<Event>,
     pub(super) now: Time,
+    /// What servers speak, and where their sessions come from.
+    spoken: Protocol,
     sessions: Arc<SessionFactory>,
     pub(super) behind: BTreeMap<ConnId, Behind>,
     /// How many bytes the client reads at a time, and all in all.
@@ -52,7 +54,9 @@ impl World {
     pub(super) fn with(protocol: Protocol, change: impl FnOnce(RelayConfig) -> RelayConfig) -> World {
         let sessions = Arc::new(SessionFactory::new(Multiplexing::default()));
         let config = RelayConfig::new([("a.test".to_owned(), SERVER)].into(), sessions.clone());
-        let relay = Relay::new(change(config));
+        let config = change(config);
+        let spoken = config.server_protocol.protocol();
+        let relay = Relay::new(config);
         let client = sessions.client(protocol);
         let (events, behind) = (Vec::new(), BTreeMap::new());
         let mut world = World {
@@ -60,6 +64,7 @@ impl World {
             client,
             events,
             now: NOW,
+            spoken,
             sessions,
             behind,
             pace: 5_000,
@@ -121,11 +126,11 @@ impl World {
                 let conn = ConnId(self.next);
                 self.next += 1;
                 self.relay.handle_opening(self.now, conn, tag);
-                let session = self.sessions.server(Protocol::Http1);
+                let session = self.sessions.server(self.spoken);
                 let (sent, requests, events) = (Wire::default(), Vec::new(), Vec::new());
                 let behind = Behind { session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
                 self.behind.insert(conn, behind);
-                self.relay.handle_open(self.now, conn, Opened::by(Opener::Us, Protocol::Http1));
+                self.relay.handle_open(self.now, conn, Opened::by(Opener::Us, self.spoken));
             }
             Action::Receive { conn, limit, .. } => {
                 self.behind.entry(conn).and_modify(|behind| {
@@ -226,6 +231,8 @@ impl World {
         heads.last()
     }
 }
+
+mod behind_h2;
 
 #[test]
 fn a_thousand_objects_come_whole_and_in_order_whatever_is_spoken_in_front() {

@@ -156,6 +156,18 @@ fn requests_wait_for_a_connection_behind_where_there_may_be_no_more() {
 }
 
 #[test]
+fn requests_share_a_connection_behind_where_servers_speak_http2() {
+    let page = page((0..5).map(|at| object(&format!("/{at}"), 1_000)));
+    let took = |edge: &str| {
+        let outcome = load(&plan(&page, r#"{"protocol": "h2", "tls": "none"}"#, edge, EARLIER));
+        assert!(outcome.completed);
+        outcome.plt.as_ms()
+    };
+    let (many, one) = (took(""), took(r#", "server_protocol": "h2", "server_connections": 1"#));
+    assert!((one - many).abs() < WAKING_MS, "{many} {one}");
+}
+
+#[test]
 fn of_earlier_loads_nothing_is_counted() {
     let page = page((0..5).map(|at| object(&format!("/{at}"), 30_000)));
     let [alone, after] = ["", EARLIER].map(|before| load(&plan(&page, HTTP, "", before)));
