@@ -308,6 +308,16 @@ impl RelayConnection {
         false
     }
 
+    /// The streams whose requests may be made again now that it is lost.
+    pub(super) fn safe_if_lost(&self) -> Vec<RequestId> {
+        if !self.protocol().is_multiplexed() && self.look().is_partial() {
+            // An answer has begun.
+            return Vec::new();
+        }
+        let is_safe = |peer: &Peer| peer.repeatable.as_ref().is_some_and(|request| request.is_safe_if_lost);
+        self.peers.iter().filter(|(_, peer)| is_safe(peer)).map(|(stream, _)| *stream).collect()
+    }
+
     /// Whether it carries nothing, and is kept for nothing.
     pub(super) fn is_unused(&self) -> bool {
         self.peers.is_empty() && matches!(&self.half, Half::Behind(it) if it.kept_for.is_empty())

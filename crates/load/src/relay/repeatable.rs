@@ -1,11 +1,10 @@
 //! Requests that are made again on another connection.
 
-use super::link::Peer;
 use super::pending_request::PendingRequest;
 use super::pool::Wanted;
 use super::{Relay, StreamRef};
 use crate::ConnId;
-use loadstone_http::{Event, RequestHead, RequestId, content_length};
+use loadstone_http::{Event, RequestHead, content_length};
 use std::sync::Arc;
 
 /// A request that can be made again: it has no content, and nothing of a response has come.
@@ -43,11 +42,7 @@ impl Relay {
     /// The same for all requests of a connection that is lost, of those that have no stream on it yet too.
     pub(super) fn try_all_again(&mut self, conn: ConnId) {
         let Some(link) = self.links.get_mut(&conn) else { return };
-        // Over HTTP/1.1 that begins an answer.
-        let is_answering = !link.protocol().is_multiplexed() && link.look().is_partial();
-        let is_safe = |peer: &Peer| peer.repeatable.as_ref().is_some_and(|request| request.is_safe_if_lost);
-        let safe = link.peers.iter().filter(|(_, peer)| !is_answering && is_safe(peer)).map(|(stream, _)| *stream);
-        let safe: Vec<RequestId> = safe.collect();
+        let safe = link.safe_if_lost();
         let kept_for = link.as_behind().map(|half| std::mem::take(&mut half.kept_for)).unwrap_or_default();
         for front in kept_for {
             self.early.entry(front).and_modify(|early| early.behind = None);
