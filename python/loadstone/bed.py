@@ -18,17 +18,21 @@ from loadstone._native import BedCommand, CommandBed, LoadstoneError, RecordedSi
 from loadstone.experiment import Cell, refusal
 from loadstone.files import InputError
 from loadstone.pages import Page
+from loadstone.simulated_edge import Passage, SimulatedEdge, checked_backhaul
 
 NOT_FOUND, NOT_RUN = 127, 126
 """The exit codes of a shell for a program that is not there, and for one that cannot be run."""
 SERVER = "server"
 """The name of the host on which a program of the user's own serves."""
+EDGE = "edge"
+"""The name of the host between two links."""
 
 _BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 """What OpenSSL, GnuTLS and Go trust on Debian and its kin."""
+_HOSTS = "/etc/hosts"
 _NAMES = {
     "/etc/nsswitch.conf": "hosts: files dns\npasswd: files\ngroup: files\nservices: files\n",
-    "/etc/hosts": "127.0.0.1 localhost\n",
+    _HOSTS: "127.0.0.1 localhost\n",
 }
 """Files that say how names are resolved, as the command sees them: by the name server alone."""
 _OTHER_RESOLVERS = ("/run/nscd", "/run/systemd/resolve")
@@ -81,6 +85,13 @@ def empty_page() -> Page:
     return Page.of({"objects": [{"url": f"http://{SERVER}/", "bytes": 0}]}, SERVER)
 
 
+def behind_edge(page: Page, backhaul: str) -> dict[str, Any]:
+    """Give hosts and links where all of a page's servers are behind an edge, over the network `backhaul`."""
+    names = page.content.names_and_hosts()
+    origins = {host: f"http://{host}" for _, host in names}
+    return SimulatedEdge(EDGE, origins, checked_backhaul("--backhaul", backhaul)).topology(Passage.COLD, page)
+
+
 def protocols_of(recordings: Sequence[Page]) -> dict[str, str]:
     """Say what each host spoke when it was recorded, where that is known."""
     spoken: dict[str, str] = {}
@@ -127,14 +138,28 @@ class Bed:
 
     def serve(self, command: str) -> None:
         """Start a command at the server's place, by a shell. $SERVER_CERT and $SERVER_KEY prove its name."""
-        environment = {**self.sight.environment, **_proof(self.native, self.sight.folder)}
+        self._serve(command, [SERVER], self.sight.instead)
+
+    def relay(self, command: str) -> None:
+        """Start a command on the edge, by a shell: clients find it by the servers' names, and it finds these.
+
+        $SERVER_CERT and $SERVER_KEY prove their names.
+        """
+        known = self.sight.folder / "hosts.edge"
+        servers = [(name, address) for name, address, _ in self.native.hosts]
+        known.write_text(_NAMES[_HOSTS] + "".join(f"{address} {name}\n" for name, address in servers))
+        instead = [*(one for one in self.sight.instead if one[1] != _HOSTS), (str(known), _HOSTS)]
+        self._serve(command, [name for name, _ in servers], instead)
+
+    def _serve(self, command: str, names: Sequence[str], instead: Sequence[tuple[str, str]]) -> None:
+        environment = {**self.sight.environment, **_proof(self.native, names, self.sight.folder)}
         words = ["sh", "-c", command]
-        self.native.start_server(words, [*environment.items()], [*self.sight.instead], self.sight.folder)
+        self.native.start_server(words, [*environment.items()], [*instead], self.sight.folder)
 
 
-def _proof(native: CommandBed, folder: Path) -> dict[str, str]:
-    """Give the files by which the server proves its name, as variables of its environment."""
-    chain, key = native.identity(SERVER)
+def _proof(native: CommandBed, names: Sequence[str], folder: Path) -> dict[str, str]:
+    """Give the files by which a server proves its names, as variables of its environment."""
+    chain, key = native.identity(names)
     files = {"SERVER_CERT": folder / "server.pem", "SERVER_KEY": folder / "server-key.pem"}
     files["SERVER_CERT"].write_text("".join(ssl.DER_cert_to_PEM_cert(one) for one in chain))
     text = ssl.DER_cert_to_PEM_cert(key).replace("CERTIFICATE", "PRIVATE KEY")
@@ -149,12 +174,14 @@ def opened(
     capture: str | None = None,
     site: RecordedSite | None = None,
     announced: Announced | None = None,
+    edge: str | None = None,
 ) -> Iterator[Bed]:
     """Make the bed of a scenario, on which a command may run; `ended` is what it saw, when it is closed.
 
     `server` is a command of the user's own, for a shell, that serves instead of a recording's servers;
-    `capture` is a file for the client's packets; `site` has the bodies of what is served, `announced` is what
-    servers tell ahead.
+    `edge` is one that is met instead of them, where the topology is that of `behind_edge`; `capture` is a
+    file for the client's packets; `site` has the bodies of what is served, `announced` is what servers tell
+    ahead.
     """
     if why_not := live_access():
         raise InputError(f"loadstone bed: {why_not}")
@@ -166,6 +193,8 @@ def opened(
             bed = Bed(native, _sight(native, Path(folder), has_nss=has_nss))
             if server is not None:
                 bed.serve(server)
+            if edge is not None:
+                bed.relay(edge)
             yield bed
             bed.ended.update(json.loads(native.finish()))
         except LoadstoneError as error:

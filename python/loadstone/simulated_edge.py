@@ -250,6 +250,11 @@ def _backhaul(path: str, asked: str | None, own: dict[str, Any]) -> str:
         )
     if not isinstance(network, str):
         raise InputError(f"{place}: {network!r} is no network: write it like '1gbit,60ms'")
+    return checked_backhaul(place, network)
+
+
+def checked_backhaul(place: str, network: str) -> str:
+    """Give the network behind an edge, and refuse one that is none; `place` is where it was given."""
     if traces_of(network):
         raise InputError(f"{place}: '{network}' follows a trace, which only --network can: state a rate")
     try:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import struct
 import subprocess
@@ -122,6 +123,70 @@ def test_a_program_of_one_s_own_serves_behind_the_link(tmp_path: Path) -> None:
     result = shell(fetch, "--server-command", server)
     assert (result.code, result.out) == (0, ""), "what the server says goes to standard error"
     assert any(path.read_text() == "hello\n" for path in (tmp_path / "got").rglob("*") if path.is_file())
+
+
+# --- an edge between two links ---
+
+
+def behind_edge(folder: Path, command: str, *words: str) -> Result:
+    """Run a command with an edge before the servers of two hosts."""
+    path = folder / "two.page.json"
+    objects = [{"url": f"https://{name}/", "bytes": 1000} for name in ("a.test", "b.test")]
+    path.write_text(json.dumps({"objects": objects}))
+    links = ["--network", "20mbit,10ms", "--backhaul", "50mbit,40ms"]
+    result = bed(str(path), *links, "--edge-command", command, "--json", "--", *words)
+    assert result.code == 0, result.err
+    return result
+
+
+def test_clients_meet_the_edge_under_the_servers_names_and_it_finds_the_servers(tmp_path: Path) -> None:
+    log = tmp_path / "edge.log"
+    origins = [word for name in ("a.test", "b.test") for word in ("--origin", f"{name}=http://{name}")]
+    edge = [*LOADSTONE, "edge", "--listen", "0.0.0.0:443", *origins, "--access-log", str(log)]
+    fetch = " ".join([*FETCH, "https://a.test/", "https://b.test/"])
+    result = behind_edge(
+        tmp_path,
+        f"{shlex.join(edge)} --cert $SERVER_CERT --key $SERVER_KEY",
+        *("sh", "-c", f"until {fetch} >/dev/null 2>&1; do sleep 0.05; done; exec {fetch} --json"),
+    )
+    # The certificate proves both names.
+    fetched = json.loads(result.out.splitlines()[0])
+    assert [one["status"] for one in fetched["responses"]] == [200, 200]
+    seen = ended(result)
+    assert {one["server"].rpartition(":")[0] for one in seen["connections"] if one["host"] is None} == {
+        "198.18.0.2"
+    }
+    behind = {(one["host"], one["server"]) for one in seen["connections"] if one["host"] is not None}
+    assert behind == {("a.test", "198.18.0.3:80"), ("b.test", "198.18.0.4:80")}
+    # Relayed is all that came, and it has passed both links.
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert sum(entry.get("bytes", 0) for entry in entries) < seen["backhaul"]["down"]["bytes"]
+    assert seen["backhaul"]["down"]["bytes"] < seen["link"]["down"]["bytes"]
+
+
+def test_what_stands_between_is_any_program_and_each_link_has_its_own_round_trip(tmp_path: Path) -> None:
+    """Names are looked up over the client's link alone, and the edge asks servers over the other alone."""
+    ask = "from urllib.request import urlopen; print(len(urlopen('http://a.test/').read()))"
+    got = tmp_path / "got"
+    edge = f'{LOADSTONE[0]} -c "{ask}" > {got}.part; mv {got}.part {got}'
+    look_up = f"{LOADSTONE[0]} -c \"import socket; print(socket.gethostbyname('a.test'))\""
+    result = behind_edge(tmp_path, edge, "sh", "-c", f"until [ -e {got} ]; do sleep 0.05; done; {look_up}")
+    seen = ended(result)
+    assert (result.out.splitlines()[0], got.read_text()) == ("198.18.0.2", "1000\n")
+    assert (seen["link"]["up"]["packets"], seen["link"]["down"]["packets"]) == (1, 1)
+    assert seen["backhaul"]["down"]["bytes"] > 1000
+    assert seen["network"] == "access 20mbit,10ms; backhaul 50mbit,40ms"
+
+
+def test_an_edge_needs_its_backhaul_and_servers_of_a_recording(loadstone: Command) -> None:
+    for words, why in (
+        (["--edge-command", "true"], "--backhaul"),
+        (["--backhaul", "1gbit,60ms"], "--edge-command"),
+        (["--edge-command", "true", "--backhaul", "1gbit,60ms", "--server-command", "true"], "RECORDING"),
+        (["--edge-command", "true", "--backhaul", "1gbit"], "--backhaul: "),
+    ):
+        result = loadstone("bed", "--network", "cable", *words, "--", "true")
+        assert result.code == 2 and why in result.err, words
 
 
 # --- what the link saw ---

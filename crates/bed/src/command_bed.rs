@@ -1,5 +1,6 @@
 //! A bed for any command: behind the links of a scenario stand the servers of its page, or a program of one's own,
-//! and a name server that knows where they are.
+//! and a name server that knows where they are. In a topology an edge stands between two links: a program that is met
+//! under the servers' names.
 
 use crate::command::{CommandError, HostCommand, RunningCommand};
 use crate::journey::Layout;
@@ -16,7 +17,7 @@ use loadstone_live::{
     Stop, Stopper,
 };
 use loadstone_net::NodeId;
-use loadstone_scenario::Plan;
+use loadstone_scenario::{HostRole, Plan};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -59,8 +60,8 @@ pub enum CommandBedError {
         /// Why not.
         error: ServerError,
     },
-    /// The scenario has a topology.
-    #[error("a command is one client, and its servers stand behind one link: leave 'topology' out")]
+    /// The scenario has another topology.
+    #[error("a command is one client, with its servers behind one link, or behind one relay: leave 'topology' out")]
     Topology,
 }
 
@@ -75,6 +76,8 @@ impl From<BedError> for CommandBedError {
 pub struct CommandBed {
     bed: Bed,
     resolver: BedHost,
+    /// Where programs are started that serve.
+    server: BedHost,
     hosts: Vec<NamedHost>,
     authority: Authority,
     capture: Option<CaptureFile>,
@@ -108,7 +111,7 @@ impl CommandBed {
     /// # Errors
     /// If there cannot be such a bed, or a server cannot be started.
     pub fn new(plan: &Plan, servers: BedServers, capture: Option<&Path>) -> Result<CommandBed, CommandBedError> {
-        let hub = plan.hub().ok_or(CommandBedError::Topology)?;
+        let edge = edge(plan)?;
         let back_off = BackOff::Own;
         let mut tcps = kernels::tcps(plan, back_off)?;
         let resolver = BedHost(tcps.len());
@@ -134,11 +137,13 @@ impl CommandBed {
 
         let (fabric, seed) = (plan.fabric_of(plan.seed()), plan.seed());
         let mut nodes: Vec<NodeId> = plan.hosts().iter().map(|host| host.node).collect();
-        nodes.push(hub);
+        // The name server is at the end of the access link, as a provider's is.
+        nodes.extend(plan.hub().or(edge.map(|edge| plan.hosts()[edge.0].node)));
         let tapped = capture.map(|path| Tap::open(BedHost::CLIENT, path)).transpose()?;
         let (tap, capture) = tapped.unzip();
         let clock = bed.begin_links(Layout { fabric, nodes, seed, noted: None, tap })?;
-        Ok(CommandBed { bed, resolver, hosts, authority, capture, serving, clock })
+        let server = edge.unwrap_or(BedHost::server(0));
+        Ok(CommandBed { bed, resolver, server, hosts, authority, capture, serving, clock })
     }
 
     /// The hosts that have names.
@@ -161,20 +166,20 @@ impl CommandBed {
         self.authority.root()
     }
 
-    /// What a program needs to prove by TLS that it is the server of this name: its chain and its key.
+    /// What a program needs to prove by TLS that it is the server of these names: its chain and its key.
     ///
     /// # Errors
-    /// If it is no name.
-    pub fn identity(&self, name: &str) -> Result<Identity, loadstone_live::Error> {
-        self.authority.identity(&[name])
+    /// If one is no name.
+    pub fn identity(&self, names: &[&str]) -> Result<Identity, loadstone_live::Error> {
+        self.authority.identity(names)
     }
 
-    /// Starts a program on the page's first host. It ends with the bed.
+    /// Starts a program on the edge, or without one on the page's first host. It ends with the bed.
     ///
     /// # Errors
     /// If it cannot be run.
     pub fn start_server(&mut self, program: HostCommand) -> Result<(), CommandError> {
-        self.serving.programs.push(self.bed.start(BedHost::server(0), program)?);
+        self.serving.programs.push(self.bed.start(self.server, program)?);
         Ok(())
     }
 
@@ -204,6 +209,19 @@ impl CommandBed {
         let missed =
             self.capture.map(CaptureFile::finish).transpose().map_err(BedError::host("writing the capture"))?;
         Ok(CommandBedReport { links, missed })
+    }
+}
+
+/// The host between the client's link and those of the servers, if there is one.
+fn edge(plan: &Plan) -> Result<Option<BedHost>, CommandBedError> {
+    let is_origin = |role: &HostRole| matches!(role, HostRole::Origin { .. });
+    let roles: Vec<HostRole> = plan.hosts().iter().map(|host| host.role).collect();
+    match &roles[..] {
+        _ if plan.hub().is_some() => Ok(None),
+        [HostRole::Browser { .. }, HostRole::Relay, servers @ ..] if servers.iter().all(is_origin) => {
+            Ok(Some(BedHost(1)))
+        }
+        _ => Err(CommandBedError::Topology),
     }
 }
 

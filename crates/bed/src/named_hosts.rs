@@ -11,11 +11,13 @@ use std::net::IpAddr;
 pub struct NamedHost {
     /// Without a port.
     pub name: String,
-    /// Where it is.
+    /// Where its server is.
     pub address: IpAddr,
+    /// Where clients find it: there, or at the edge that is met under its name.
+    pub met_at: IpAddr,
     /// What its server speaks by TLS, the best first; nothing is known of a program.
     pub protocols: Vec<Protocol>,
-    /// Which host of the bed that is.
+    /// Which host of the bed its server is.
     pub(crate) at: BedHost,
 }
 
@@ -34,8 +36,9 @@ pub(crate) fn named_hosts(plan: &Plan, bed: &Bed, servers: &BedServers) -> Vec<N
             (_, Protocol::Http1) => vec![Protocol::Http1],
             (_, protocol) => vec![protocol, Protocol::Http1],
         };
-        let at = BedHost(at);
-        hosts.push(NamedHost { name: name.to_owned(), address: bed.address(at), protocols, at });
+        let (at, met) = (BedHost(at), BedHost(plan.hosts()[BedHost::CLIENT.0].ways[id.0 as usize].to));
+        let (address, met_at) = (bed.address(at), bed.address(met));
+        hosts.push(NamedHost { name: name.to_owned(), address, met_at, protocols, at });
     }
     hosts
 }
@@ -51,9 +54,11 @@ pub(crate) fn share_servers(plan: &Plan, hosts: &mut [NamedHost]) {
         let server = &of_page[own.server.0 as usize];
         let (Some(at), Some(first)) = (place(own.dns_name()), place(server.dns_name())) else { continue };
         if hosts[at].protocols == hosts[first].protocols {
-            let (from, to) = (hosts[at].at, (hosts[first].address, hosts[first].at));
+            let (from, NamedHost { address, met_at, at: to, .. }) = (hosts[at].at, hosts[first].clone());
             // With all that are there already: with and without credentials a name may have different neighbours.
-            hosts.iter_mut().filter(|named| named.at == from).for_each(|named| (named.address, named.at) = to);
+            for named in hosts.iter_mut().filter(|named| named.at == from) {
+                (named.address, named.met_at, named.at) = (address, met_at, to);
+            }
         }
     }
 }
@@ -64,8 +69,8 @@ pub(crate) fn share_servers(plan: &Plan, hosts: &mut [NamedHost]) {
 /// If it cannot have one of them.
 pub(crate) fn zone(hosts: &[NamedHost]) -> Result<Zone, NoName> {
     let mut zone = Zone::new();
-    for NamedHost { name, address, protocols, .. } in hosts {
-        if let IpAddr::V4(address) = *address {
+    for NamedHost { name, met_at, protocols, .. } in hosts {
+        if let IpAddr::V4(address) = *met_at {
             zone.insert(name, Record { address, alpn: protocols.clone() })?;
         }
     }

@@ -25,7 +25,7 @@ use crate::descriptors::DescriptorShares;
 use files::Files;
 use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead, Scheme};
 use loadstone_load::page::Page;
-use loadstone_load::{Answer, Exchange, Site, Ticket};
+use loadstone_load::{Answer, CONDITIONS, Exchange, Site, Ticket};
 use open_files::OpenFiles;
 use patterns::{Echo, Patterns};
 use recorded_site::RecordedServer;
@@ -188,6 +188,7 @@ impl Site for ServedContent {
     fn keep(&self, head: Arc<RequestHead>) -> Arc<RequestHead> {
         match self.source {
             Source::Site(_) => Arc::new(head.excerpt(&[&FIELDS_READ[..], &recorded_site::FIELDS_READ].concat())),
+            Source::Recording(_) => Arc::new(head.excerpt(&[&FIELDS_READ[..], &CONDITIONS].concat())),
             _ => Arc::new(head.excerpt(&FIELDS_READ)),
         }
     }

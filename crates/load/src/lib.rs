@@ -33,6 +33,7 @@ mod relay;
 mod shut;
 mod site;
 mod slack;
+mod unchanged;
 mod waterfall;
 mod work;
 mod zone;
@@ -57,6 +58,7 @@ pub use relay::{
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};
+pub use unchanged::{CONDITIONS, is_unchanged, not_modified};
 pub use waterfall::{Attempt, Cause, FoundBy, LoadEvent, Marks, Row, Service};
 pub use work::Work;
 pub use zone::{NoName, Record, Zone, address_in, address_query, is_name_error};

@@ -61,7 +61,7 @@ impl CommandBed {
         })
     }
 
-    /// Name, address and protocols of each host.
+    /// Name, address and protocols of the server of each host.
     #[getter]
     fn hosts(&self) -> Vec<(String, String, Vec<&'static str>)> {
         let names = |host: &NamedHost| host.protocols.iter().copied().map(Protocol::name).collect();
@@ -98,15 +98,16 @@ impl CommandBed {
         Ok(pings.round_trips.iter().map(|trip| ms(*trip)).collect())
     }
 
-    /// The chain and the key, in DER, by which a program proves that it is the server of this name.
-    fn identity(&self, name: &str) -> PyResult<(Vec<Vec<u8>>, Vec<u8>)> {
-        let identity = self.bed().as_ref().map(|bed| bed.identity(name));
+    /// The chain and the key, in DER, by which a program proves that it is the server of these names.
+    fn identity(&self, names: Vec<String>) -> PyResult<(Vec<Vec<u8>>, Vec<u8>)> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let identity = self.bed().as_ref().map(|bed| bed.identity(&names));
         let identity = identity.ok_or_else(finished)?.map_err(Failure::from)?;
         let (chain, key) = identity.der();
         Ok((chain.into_iter().map(<[u8]>::to_vec).collect(), key.to_vec()))
     }
 
-    /// Starts a program on the first server's host, without input; what it prints goes to standard error. The rest
+    /// Starts a program on the edge, or else on the first server's host, without input; what it prints goes to standard error. The rest
     /// is as for `start`.
     fn start_server(
         &self,
@@ -158,6 +159,7 @@ impl CommandBed {
         let CommandBedReport { links, missed } = report;
         serde_json::json!({
             "link": {"down": way(links.down()), "up": way(links.up())},
+            "backhaul": backhaul(links),
             "connections": links.connections.iter().map(|seen| self.connection(seen)).collect::<Vec<_>>(),
             "machine": machine(links),
             "capture_missed": missed,
@@ -176,6 +178,12 @@ impl CommandBed {
             "up": sent(seen.up),
         })
     }
+}
+
+/// What passed the link behind an edge, if there is one.
+fn backhaul(links: &LinkReport) -> Option<Value> {
+    let [_, _, down, up, ..] = &links.passages[..] else { return None };
+    Some(serde_json::json!({"down": way(down), "up": way(up)}))
 }
 
 fn way(stats: &LinkStats) -> Value {

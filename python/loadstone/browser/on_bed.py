@@ -49,6 +49,8 @@ class Behind:
     """When it was recorded, in seconds since 1970: pages are shown that time, and seeded randomness."""
     announced: beds.Announced = field(default_factory=beds.Announced)
     """What its servers tell ahead."""
+    edge: str | None = None
+    """A program that is met instead of the servers, and finds them behind it."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,10 @@ def loads(
     with ExitStack() as stack:
         ready = {}
         for name, cell in cells.items():
-            bed = stack.enter_context(
-                beds.opened(cell, behind.command, site=behind.site, announced=behind.announced)
+            opened = beds.opened(
+                cell, behind.command, site=behind.site, announced=behind.announced, edge=behind.edge
             )
+            bed = stack.enter_context(opened)
             chromium = stack.enter_context(_chromium(bed, browser.program))
             ready[name] = partial(_load, bed, chromium, browser, behind)
         return measure(ready, blocks, next(iter(cells.values())).seed, progress)

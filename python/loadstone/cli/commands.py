@@ -35,6 +35,7 @@ _COMMAND = "loadstone.bed.command"
         "bed --network 10/1mbit,100ms,1% --server-command 'iperf3 -s' -- iperf3 -c server",
         "bed shop.har --network cable --protocol http/1.1 --json -- h2load -n 100 https://www.shop.example/",
         "bed shop.har --network 3g -- bash",
+        "bed shop.har --network 4g --backhaul 1gbit,80ms --edge-command 'loadstone edge edge.toml' -- bash",
     ),
 )
 @click.argument("recordings", metavar="[RECORDING]... -- COMMAND...", nargs=-1, type=paths.PAGE)
@@ -47,6 +48,18 @@ _COMMAND = "loadstone.bed.command"
     "--server-command",
     metavar="COMMAND",
     help="Instead of a recording: run this on the host 'server' behind the link.",
+)
+@click.option(
+    "--edge-command",
+    metavar="COMMAND",
+    help="Run this on a host between the link and the servers, with --backhaul behind it: clients find it by "
+    "the servers' names, and it finds the servers.",
+)
+@click.option(
+    "--backhaul",
+    metavar="NETWORK",
+    type=paths.NETWORK,
+    help="With --edge-command: the network between it and the servers, as in 1gbit,60ms.",
 )
 @click.option(
     "--pings",
@@ -77,6 +90,8 @@ def bed(
     recordings: tuple[str, ...],
     keep_secrets: bool,
     server_command: str | None,
+    edge_command: str | None,
+    backhaul: str | None,
     push_manifest: str | None,
     hints: bool,
     pings: int | None,
@@ -108,8 +123,9 @@ def bed(
     page, recording, protocols = _read(recordings, keep_secrets)
     site = recording and recording.site()
     common = {**by_host(protocols), **experiment.asked(given, exact=True)}
+    common |= _behind_edge(page, edge_command, backhaul, server_command)
     announced = beds.Announced(serving.manifest_text(push_manifest), hints)
-    behind = on_bed.Behind(server_command, site, recording and recording.recorded_at, announced)
+    behind = on_bed.Behind(server_command, site, recording and recording.recorded_at, announced, edge_command)
     if loads is not None or asked:
         if pcap is not None:
             raise click.UsageError(
@@ -118,7 +134,10 @@ def bed(
         _load_by_browser(page, common, asked, command, behind, loads or LOADS, warm, as_json)
         return
     cell = experiment.cell(page, common)
-    with beds.signals_held(), beds.opened(cell, server_command, pcap, site, announced) as opened:
+    with (
+        beds.signals_held(),
+        beds.opened(cell, server_command, pcap, site, announced, edge_command) as opened,
+    ):
         trips = opened.native.ping(pings, _PING_MS) if pings else None
         try:
             code = beds.run(opened, on_bed.shown(command, opened) if on_bed.is_chromium(command) else command)
@@ -151,6 +170,21 @@ def _read(recordings: tuple[str, ...], keep_secrets: bool) -> tuple[Any, Any, di
     read = [pages.read(one, keep_secrets=keep_secrets) for one in recordings]
     page = beds.page_of(read) if read else beds.empty_page()
     return page, None, beds.protocols_of(read)
+
+
+def _behind_edge(
+    page: Any, edge_command: str | None, backhaul: str | None, server_command: str | None
+) -> dict[str, Any]:
+    """Give the topology in which the servers are behind an edge, if one is asked for."""
+    from loadstone import bed as beds
+
+    if edge_command is None and backhaul is None:
+        return {}
+    if edge_command is None or backhaul is None:
+        raise click.UsageError("--edge-command and --backhaul go together: add the other one.")
+    if server_command is not None:
+        raise click.UsageError("--edge-command stands before the servers of a RECORDING: give one.")
+    return {"topology": beds.behind_edge(page, backhaul)}
 
 
 def _matched(site: Any) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 use super::body_store::PATTERN;
 use super::reply;
 use loadstone_http::{Body, RequestHead};
-use loadstone_load::Answer;
 use loadstone_load::page::{ActivityId, HostId, Page};
+use loadstone_load::{Answer, is_unchanged, not_modified};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,12 +26,15 @@ impl ReplayStore {
         ReplayStore { page, hosts }
     }
 
-    /// The answer to a request: an object, or 404.
+    /// The answer to a request: an object, that the client has it already, or 404.
     pub(super) fn answer(&self, request: &RequestHead) -> Answer {
         let Some(object) = self.find(request) else { return reply::bare(404, &[]) };
         let fetch = self.page.fetch(object);
-        let body = Body { id: PATTERN, len: if reply::is_head(request) { 0 } else { fetch.body.len } };
         let think = self.page.hosts[fetch.host.0 as usize].think + fetch.think;
+        if is_unchanged(request, &fetch.response) {
+            return Answer { think, ..Answer::new(Arc::new(not_modified(&fetch.response)), Body::EMPTY) };
+        }
+        let body = Body { id: PATTERN, len: if reply::is_head(request) { 0 } else { fetch.body.len } };
         Answer { think, ..Answer::new(fetch.response.clone(), body) }
     }
 
@@ -66,7 +69,7 @@ mod tests {
         let page = PageFile::from_json(
             br#"{"objects": [
                 {"url": "https://www.a.test/", "bytes": 1000, "think_ms": 20,
-                 "response_fields": [["content-type", "text/html"], ["x-as-recorded", "yes"]]},
+                 "response_fields": [["content-type", "text/html"], ["x-as-recorded", "yes"], ["etag", "\"1\""]]},
                 {"url": "https://cdn.test/1.png", "bytes": 11},
                 {"url": "http://cdn.test/2.png", "bytes": 12},
                 {"url": "https://cdn.test:8443/1.png", "bytes": 13},
@@ -111,5 +114,13 @@ mod tests {
         assert_eq!(answer.object, None);
         let head = recording().answer(&reply::request("HEAD", "www.a.test", "/"));
         assert_eq!((head.body.len, head.head.fields.get(b"content-length")), (0, Some(&b"1000"[..])));
+    }
+    #[test]
+    fn who_has_the_object_already_is_told_so_after_the_same_thinking() {
+        let fields = Fields::from_pairs([("if-none-match", "\"1\"")]);
+        let answer = recording().answer(&RequestHead::get("www.a.test", "/", fields));
+        assert_eq!((answer.head.status, answer.body.len, answer.think), (304, 0, Duration::from_millis(23)));
+        let fields = Fields::from_pairs([("if-none-match", "\"2\"")]);
+        assert_eq!(recording().answer(&RequestHead::get("www.a.test", "/", fields)).head.status, 200);
     }
 }
