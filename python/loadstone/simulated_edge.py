@@ -17,12 +17,14 @@ from loadstone.experiment import Chosen
 from loadstone.files import InputError
 from loadstone.names import shown
 from loadstone.pages import Page
+from loadstone.settings import OF_EDGES
 from loadstone.variants import OTHER_HOSTS, Variant
 from loadstone.verb_output import wrapped
 
 REQUEST_US = 40
 """What a request takes of an edge's processor, over TLS (docs/edge.md#the-cache)."""
 
+_LOWAT = OF_EDGES["notsent_lowat"]
 _TABLES = ("front", "origins", "behind", "cache", "admin")
 _SERVER_PROTOCOLS = ("http/1.1", "h2")
 _ELSEWHERE = "1000gbit,0ms,queue=100000p"
@@ -60,6 +62,17 @@ class SimulatedEdge:
     """The only one in front; all, if it is `None`."""
     multiplexing: Mapping[str, Any] | None = None
     """How sessions of many streams behave in front."""
+    notsent_lowat: int = _LOWAT.default
+    """The most bytes that its sockets take beyond what is sent."""
+
+    @property
+    def front(self) -> Chosen:
+        """Give the fields of scenarios by which it behaves in front as its file says."""
+        of_streams = {
+            f"variant.multiplexing.{field}": value for field, value in (self.multiplexing or {}).items()
+        }
+        # Origins have it, too: the simulator has one setting for all sockets of servers.
+        return {"variant.tcp.notsent_lowat": self.notsent_lowat, **of_streams}
 
     def names_of(self, page: Page) -> tuple[list[str], list[str]]:
         """Give the hosts of a page that the edge serves, and the others."""
@@ -114,16 +127,18 @@ class SimulatedEdge:
             spoken = own or [Variant(self.protocol, {"variant.protocol": self.protocol})]
         if not spoken:
             raise InputError("--edge: nothing says what is spoken to the edge: add --variant h2")
-        made = [self._passing(Passage.STRAIGHT, variant, f"straight {variant.name}") for variant in compared]
+        made = [
+            self._passing(Passage.STRAIGHT, variant, f"straight {variant.name}", {}) for variant in compared
+        ]
+        # Options come before the file.
+        front = {field: value for field, value in self.front.items() if field not in chosen}
         for passage in (Passage.COLD, Passage.WARM):
-            made += [self._passing(passage, one, f"edge {one.name} {passage.value}") for one in spoken]
+            made += [self._passing(passage, one, f"edge {one.name} {passage.value}", front) for one in spoken]
         return made
 
-    def _passing(self, passage: Passage, variant: Variant, name: str) -> Variant:
-        front = {} if passage is Passage.STRAIGHT else self.multiplexing or {}
-        of_front = {f"variant.multiplexing.{field}": value for field, value in front.items()}
+    def _passing(self, passage: Passage, variant: Variant, name: str, front: Chosen) -> Variant:
         topology = partial(self.topology, passage)
-        return replace(variant, name=name, chosen={**of_front, **variant.chosen}, topology=topology)
+        return replace(variant, name=name, chosen={**front, **variant.chosen}, topology=topology)
 
     def _check(self, page: Page, settings: Sequence[Chosen]) -> None:
         """Refuse a page of which the edge has nothing, and what makes other hosts of it."""
@@ -219,6 +234,7 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         _server_protocol(path, made.get("behind", {})),
         front.get("protocol"),
         front.get("multiplexing"),
+        _number(path, front, _LOWAT.field, _LOWAT.minimum or 0, _LOWAT.maximum or 0, _LOWAT.default) or 0,
     )
 
 

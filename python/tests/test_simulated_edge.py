@@ -170,6 +170,23 @@ def test_what_the_front_says_holds_through_the_edge_alone(tmp_path: Path) -> Non
     assert policies == [None, None, "round-robin", "round-robin"]
 
 
+def test_the_edge_s_sockets_take_as_much_as_its_file_says_or_an_edge_does_by_itself(tmp_path: Path) -> None:
+    """And options come before both."""
+    from loadstone import variants
+
+    field = "variant.tcp.notsent_lowat"
+    page = pages.Page.of({"objects": [{"url": "https://own.test/", "bytes": 1}]})
+
+    def taken(more: str, chosen: dict[str, Any]) -> list[Any]:
+        edge = simulated_edge.read(edge_file(tmp_path, more), "1gbit,10ms", None, {})
+        made = edge.variants([page], variants.variants([page], ["h2"]), chosen)
+        return [one.chosen.get(field) for one in made if one.name in ("straight h2", *NAMES[3::2])]
+
+    assert taken("", {}) == [None, 131_072, 131_072]
+    assert taken("[front]\nnotsent_lowat = 16384\n", {}) == [None, 16_384, 16_384]
+    assert taken("[front]\nnotsent_lowat = 16384\n", {field: 4096}) == [None, None, None]
+
+
 @pytest.mark.parametrize(
     ("more", "options", "why"),
     [
