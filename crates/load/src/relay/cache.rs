@@ -29,7 +29,7 @@ use loadstone_units::{Bounded, Seed, Time};
 use outcome::cache_status;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use store::{Store, Stored};
 use stored::{Part, StoredResponse};
 use wish::Wish;
@@ -262,11 +262,15 @@ impl Cache {
         }
     }
 
-    /// What Cache-Status says of a response that was not stored when it was asked for.
-    pub(super) fn marked(head: &ResponseHead, outcome: CacheOutcome) -> Arc<ResponseHead> {
+    /// A response that was not stored when it was asked for, with what Cache-Status says of it; the `age` of one that another
+    /// request has brought, else as it says itself.
+    pub(super) fn marked(head: &ResponseHead, outcome: CacheOutcome, age: Option<Duration>) -> Arc<ResponseHead> {
         let status = cache_status(outcome, None);
-        let fields = head.fields.iter().chain([(&b"cache-status"[..], status.as_bytes())]);
-        Arc::new(ResponseHead::new(head.status, Fields::from_pairs(fields)))
+        let age = age.map(|age| age.as_secs().to_string());
+        let kept = head.fields.iter().filter(|(name, _)| age.is_none() || !name.eq_ignore_ascii_case(b"age"));
+        let own =
+            age.iter().map(|age| (&b"age"[..], age.as_bytes())).chain([(&b"cache-status"[..], status.as_bytes())]);
+        Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain(own))))
     }
 }
 

@@ -63,7 +63,7 @@ impl Relay {
                 if !is_safe && matches!(head.status, 200..=399) {
                     invalidate(cache, &request.authority, &request.path, &head);
                 }
-                Cache::marked(&head, outcome.unwrap_or(CacheOutcome::Passed))
+                Cache::marked(&head, outcome.unwrap_or(CacheOutcome::Passed), None)
             }
             (None, _) => head,
         };
@@ -130,9 +130,12 @@ impl Relay {
         }
     }
 
-    /// A client gets a response as it comes.
+    /// A client gets a response as it comes. To whom it is another's, the cache says how old it is (RFC 9111, section 4).
     fn receive(&mut self, front: StreamRef, id: FillId, head: &ResponseHead, begun: Vec<Chunk>, outcome: CacheOutcome) {
-        self.open_from_cache(front, Cache::marked(head, outcome), outcome, begun);
+        let now = self.now;
+        let fill = self.cache.as_ref().and_then(|cache| cache.fills.get(&id));
+        let age = fill.filter(|_| outcome == CacheOutcome::Collapsed).and_then(|fill| fill.age(now));
+        self.open_from_cache(front, Cache::marked(head, outcome, age), outcome, begun);
         if let Some(cache) = &mut self.cache {
             cache.waiting.insert(front, id);
         }
@@ -280,7 +283,7 @@ impl Relay {
         self.join_streams(front, behind);
         let now = self.now;
         self.link(front.0).note_cache(front.1, outcome);
-        self.link(front.0).respond(front.1, Cache::marked(head, outcome), now);
+        self.link(front.0).respond(front.1, Cache::marked(head, outcome, None), now);
         self.stir(front.0);
     }
 

@@ -154,6 +154,11 @@ impl CacheFill {
         self.arriving.as_ref().map(|it| (it.response.head.clone(), it.response.body.pieces().to_vec()))
     }
 
+    /// How old what comes is.
+    pub(in crate::relay) fn age(&self, now: Time) -> Option<Duration> {
+        self.arriving.as_ref().map(|it| it.response.freshness.age(now))
+    }
+
     /// What is stale and has to do, since the origin fails (RFC 5861, section 4).
     pub(in crate::relay) fn if_error(&self, now: Time) -> Option<Arc<StoredResponse>> {
         let (_, response) = self.stale.as_ref()?;

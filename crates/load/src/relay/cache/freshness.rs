@@ -169,9 +169,13 @@ fn lifetime(
     if is_targeted {
         fields.remove(EXPIRES);
     }
+    // That library takes dates that are none (RFC 9110, section 5.6.7). Of those, Expires has passed (RFC 9111, section 5.3).
     for name in [EXPIRES, DATE, LAST_MODIFIED] {
-        let date = fields.get(&name).and_then(|value| httpdate::parse_http_date(value.to_str().ok()?).ok());
-        replace(fields, name, date.map(httpdate::fmt_http_date));
+        let Some(value) = fields.remove(&name) else { continue };
+        let date = value.to_str().ok().and_then(|value| httpdate::parse_http_date(value).ok());
+        let read = date.map(httpdate::fmt_http_date);
+        let passed = (name == EXPIRES).then(|| "0".to_owned());
+        replace(fields, name, read.or(passed));
     }
     let options = CacheOptions { shared: true, immutable_min_time_to_live: Duration::ZERO, ..CacheOptions::default() };
     let policy = CachePolicy::new_options(&asked, &answered, day, options);

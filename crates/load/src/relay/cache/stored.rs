@@ -11,8 +11,10 @@ use std::sync::Arc;
 /// Bytes that a stored response takes besides its text and its content.
 const OVERHEAD: u64 = 512;
 
-/// Fields that a 304 does not change, since they are about the content that is stored (RFC 9111, section 3.2).
-const OF_THE_CONTENT: [&[u8]; 4] = [b"content-length", b"content-encoding", b"content-type", b"content-range"];
+/// Fields that a 304 does not change, since they are about the bytes that are stored (RFC 9111, section 3.2).
+const OF_THE_CONTENT: [&[u8]; 4] = [b"content-length", b"content-encoding", b"content-md5", b"content-range"];
+/// Fields of the message that has come, not of what is stored: a 304 has its own, or none.
+const OF_THE_MESSAGE: [&[u8]; 2] = [b"age", b"date"];
 /// Fields that a 304 has of the response in whose place it comes (RFC 9110, section 15.4.5).
 const OF_NOT_MODIFIED: [&[u8]; 9] = [
     b"cache-control",
@@ -57,13 +59,12 @@ pub(super) enum Part {
 }
 
 impl StoredResponse {
-    /// A response as it is stored, without the age that it had, and with a Date (RFC 9110, section 6.6.1).
+    /// A response as it is stored: with a Date (RFC 9110, section 6.6.1).
     pub(super) fn head(head: &ResponseHead, moments: Moments) -> Arc<ResponseHead> {
         let date = httpdate::fmt_http_date(moments.day());
         let has_date = head.fields.get(b"date").is_some();
         let own = (!has_date).then_some((&b"date"[..], date.as_bytes()));
-        let kept = head.fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"age"));
-        Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain(own))))
+        Arc::new(ResponseHead::new(head.status, Fields::from_pairs(head.fields.iter().chain(own))))
     }
 
     /// The bytes of memory that a response takes whose content is so long.
@@ -81,8 +82,9 @@ impl StoredResponse {
         if is_other(b"etag") || (new(b"etag").is_none() && is_other(b"last-modified")) {
             return None;
         }
-        let stays = |name: &[u8]| OF_THE_CONTENT.iter().any(|own| name.eq_ignore_ascii_case(own));
-        let is_replaced = |name: &[u8]| !stays(name) && (new(name).is_some() || name.eq_ignore_ascii_case(b"date"));
+        let is_of = |list: &[&[u8]], name: &[u8]| list.iter().any(|own| name.eq_ignore_ascii_case(own));
+        let stays = |name: &[u8]| is_of(&OF_THE_CONTENT, name);
+        let is_replaced = |name: &[u8]| !stays(name) && (new(name).is_some() || is_of(&OF_THE_MESSAGE, name));
         let old = self.head.fields.iter().filter(|(name, _)| !is_replaced(name));
         let said = not_modified.fields.iter().filter(|(name, _)| !stays(name));
         Some(ResponseHead::new(self.head.status, Fields::from_pairs(old.chain(said))))
@@ -126,7 +128,9 @@ impl StoredResponse {
             return tags.any(|tags| tags.split(|byte| *byte == b',').any(|tag| is_own(tag.trim_ascii())));
         }
         let date = |value: Option<&[u8]>| httpdate::parse_http_date(std::str::from_utf8(value?).ok()?).ok();
-        let (since, modified) = (date(request.fields.get(b"if-modified-since")), date(own(b"last-modified")));
+        // What does not say when it was changed was not changed after it came (RFC 9111, section 4.3.2).
+        let modified = date(own(b"last-modified").or_else(|| own(b"date")));
+        let since = date(request.fields.get(b"if-modified-since"));
         matches!((since, modified), (Some(since), Some(modified)) if modified <= since)
     }
 
@@ -155,7 +159,7 @@ impl StoredResponse {
             Part::NotModified => OF_NOT_MODIFIED.iter().any(|own| name.eq_ignore_ascii_case(own)),
             Part::Range { .. } => !name.eq_ignore_ascii_case(b"content-length"),
         };
-        let kept = self.head.fields.iter().filter(|(name, _)| stays(name));
+        let kept = self.head.fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"age") && stays(name));
         let fields =
             Fields::from_pairs(kept.chain(own.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()))));
         let content = if is_head { Vec::new() } else { content };

@@ -232,6 +232,30 @@ fn what_is_stale_is_confirmed_by_a_304_and_fresh_again_rfc9111_4_3() {
 }
 
 #[test]
+fn a_304_changes_what_is_said_of_a_response_but_not_what_is_said_of_its_bytes_rfc9111_3_2() {
+    let mut cached = Cached::new();
+    let fresh = [("cache-control", "max-age=100"), ("etag", "\"1\"")];
+    let before = [("content-type", "a/b"), ("content-encoding", "gzip"), ("content-md5", "1"), ("age", "90")];
+    cached.store("/", &[&fresh[..], &before].concat());
+    cached.pass(10);
+    let confirmed = cached.get("/");
+    let after = [("content-type", "a/c"), ("content-encoding", "br"), ("content-md5", "2")];
+    cached.reply(304, &[&fresh[..], &after].concat(), 0, 0);
+    let hit = cached.get("/");
+    for stream in [confirmed, hit] {
+        for (name, expected) in [
+            ("content-type", "a/c"),
+            ("content-encoding", "gzip"),
+            ("content-md5", "1"),
+            ("content-length", "1000"),
+            ("age", "0"),
+        ] {
+            assert_eq!(cached.field(stream, name).as_deref(), Some(expected), "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_304_that_sets_a_cookie_is_for_its_client_alone() {
     let mut cached = Cached::new();
     cached.store("/", &[("cache-control", "max-age=10"), ("etag", "\"1\"")]);
@@ -273,6 +297,16 @@ fn conditions_and_ranges_of_clients_are_met_from_what_is_stored_rfc9110_13() {
     assert_eq!(cached.field(stream, "content-length").as_deref(), Some("100"));
     cached.ask("GET", "/", &[("range", "bytes=0-1,3-4")]);
     assert_eq!(cached.waiting(), 1, "several are the origin's");
+}
+
+#[test]
+fn what_does_not_say_when_it_changed_has_not_changed_since_it_was_made_rfc9111_4_3_2() {
+    let mut cached = Cached::new();
+    cached.store("/", &[("cache-control", "max-age=60"), ("date", "Thu, 01 Jan 1970 00:00:10 GMT")]);
+    for (since, status) in [("Thu, 01 Jan 1970 00:00:10 GMT", 304), ("Thu, 01 Jan 1970 00:00:09 GMT", 200)] {
+        let stream = cached.ask("GET", "/", &[("if-modified-since", since)]);
+        assert_eq!(cached.got(stream).0, status, "{since}");
+    }
 }
 
 #[test]
@@ -432,6 +466,25 @@ fn a_change_makes_what_is_stored_and_what_is_on_its_way_a_thing_of_the_past_rfc9
     assert_eq!(cached.got(stream), (200, None, 0), "its own client gets it");
     cached.get("/");
     assert_eq!(cached.waiting(), 1, "it began before the change");
+}
+
+#[test]
+fn an_expires_that_is_no_date_has_passed_rfc9111_5_3() {
+    for (expires, is_fresh) in [
+        ("Thu, 01 Jan 1970 01:00:00 GMT", true),
+        ("Thursday, 01-Jan-70 01:00:00 GMT", true),
+        ("Thu Jan  1 01:00:00 1970", true),
+        ("Thu,  01  Jan 1970 01:00:00 GMT", false),
+        ("Thu, 01 Jan 1970 01:00:00 +0000", false),
+        ("0", false),
+    ] {
+        let mut cached = Cached::new();
+        // Without a word of Expires it were fresh for a tenth of ten minutes (section 4.2.2).
+        let made = ("date", "Thu, 01 Jan 1970 00:10:00 GMT");
+        cached.store("/", &[("expires", expires), made, ("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT")]);
+        cached.get("/");
+        assert_eq!(cached.waiting(), usize::from(!is_fresh), "{expires}");
+    }
 }
 
 #[test]

@@ -99,6 +99,30 @@ fn a_response_of_unknown_length_is_stored_when_it_is_complete_and_those_who_wait
 }
 
 #[test]
+fn the_origin_says_how_old_a_response_is_to_the_first_client_and_the_cache_to_all_others_rfc9111_4() {
+    for (stated, late) in [(Some("30"), "37"), (None, "7")] {
+        let mut cached = Cached::new();
+        let first = cached.get("/");
+        let (conn, id, _) = cached.asked.pop_front().unwrap();
+        let said = [("cache-control", "max-age=600"), ("content-length", "5")];
+        let age = stated.map(|age| ("age", age));
+        let head = ResponseHead::new(200, Fields::from_pairs(said.into_iter().chain(age)));
+        cached.world.behind.get_mut(&conn).unwrap().session.respond(id, head.into(), Content::Streamed);
+        cached.settle();
+        cached.pass(7);
+        let second = cached.get("/");
+        assert_eq!(cached.field(first, "age").as_deref(), stated);
+        assert_eq!(cached.field(second, "age").as_deref(), Some(late));
+        let session = cached.world.behind.get_mut(&conn).unwrap().session.as_mut();
+        session.append(id, Chunk::Run { body: BodyId(1), offset: 0, len: 5 });
+        session.finish(id, Fields::default());
+        cached.settle();
+        let hit = cached.get("/");
+        assert_eq!((cached.got(hit), cached.field(hit, "age").as_deref()), ((200, Some(1), 5), Some(late)));
+    }
+}
+
+#[test]
 fn who_waits_for_a_response_that_does_not_end_goes_on_after_five_seconds() {
     let mut cached = Cached::new();
     let [_first, second] = [cached.get("/"), cached.get("/")];
