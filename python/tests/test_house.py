@@ -72,6 +72,8 @@ LONGEST_SUBJECT = 72
 FIRST_SHORT_SUBJECTS = "276b17c"
 # What a study's folder calls as the others do, since it has the same part in each.
 PARTS_OF_STUDIES = {"claims", "explanations", "laboratory", "sensitivity", "slow_start"}
+# Packages of Python beside the one that is published.
+AROUND = ("attacks", "conformance")
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "core", "manager"}
 
 
@@ -87,6 +89,11 @@ def sources() -> list[Path]:
     """Give the Rust files of all crates, without tests and benches."""
     found = sorted(CRATES.glob("*/src/**/*.rs"))
     return [path for path in found if path.name != "tests.rs" and "tests" not in path.parts]
+
+
+def around() -> list[Path]:
+    """Give the Python files that are not of the published package."""
+    return [path for folder in AROUND for path in sorted((ROOT / folder).glob("*.py"))]
 
 
 def without_tests(path: Path) -> list[str]:
@@ -221,7 +228,7 @@ def test_files_are_one_sitting() -> None:
     long = [short(path) for path in sources() if len(without_tests(path)) > LONGEST_FILE]
     long += [
         short(path)
-        for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("attacks/*.py")]
+        for path in [*ROOT.glob("python/**/*.py"), *around()]
         if len(path.read_text().split("\n")) > LONGEST_FILE
     ]
     assert not long
@@ -231,7 +238,7 @@ def test_every_file_says_first_what_it_is() -> None:
     silent = [short(path) for path in sources() if not path.read_text().startswith("//! ")]
     silent += [
         short(path)
-        for path in [*(ROOT / "python/loadstone").glob("**/*.py"), *ROOT.glob("attacks/*.py")]
+        for path in [*(ROOT / "python/loadstone").glob("**/*.py"), *around()]
         if not path.read_text().startswith('"""')
     ]
     assert not silent
@@ -241,7 +248,7 @@ def test_names_say_what_is_inside() -> None:
     modules = [
         *sources(),
         *ROOT.glob("python/**/*.py"),
-        *ROOT.glob("attacks/*.py"),
+        *around(),
         *(path for path in CRATES.iterdir() if path.is_dir()),
     ]
     assert not [short(path) for path in modules if path.stem in BANNED_NAMES]
@@ -311,7 +318,7 @@ def test_the_repository_is_at_home_anywhere() -> None:
     machine = re.compile("|".join(["/" + name + "/" for name in ("work", "farm", "root", "home")]))
     # Where git keeps the history of a worktree is no part of it.
     texts = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]
-    for folder in ("attacks", "crates", "python", "docs", "examples", "scripts", "fuzz", ".ci", ".github"):
+    for folder in (*AROUND, "crates", "python", "docs", "examples", "scripts", "fuzz", ".ci", ".github"):
         texts += [path for path in (ROOT / folder).rglob("*") if path.is_file() and not made(path)]
     endings = {".rs", ".py", ".pyi", ".md", ".toml", ".json", ".har", "", ".sh"}
     named = [
