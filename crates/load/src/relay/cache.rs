@@ -1,11 +1,11 @@
 //! A shared cache (RFC 9111) in a relay: what it may, it answers from what it remembers.
 //!
 //! `key` says which requests are alike, `wish` what a request wants, `freshness` for how long a response may be used, with
-//! `directives` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a bound, `fill`
-//! is one that is on its way, `outcome` is what the log says,
-//! and `purge` what an operator has it forget. This file decides from these; `relay::caching` does it.
+//! `directives` and `date` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a
+//! bound, `fill` is one that is on its way, `outcome` is what the log says, and `purge` what an operator has it forget. This file decides from these; `relay::caching` does it.
 
 mod body;
+mod date;
 mod directives;
 mod fill;
 mod freshness;

@@ -4,6 +4,7 @@
 //! the age of a response by its Date, directives for shared caches alone, staleness that an origin allows (RFC 5861), and where
 //! this cache is more careful.
 
+use super::date::parse_date;
 use super::directives::Directives;
 use super::of_name;
 use http::header::{AGE, CACHE_CONTROL, DATE, EXPIRES, LAST_MODIFIED};
@@ -134,11 +135,11 @@ impl Freshness {
 
 /// How old a response is when it comes (RFC 9111, section 4.2.3).
 fn initial_age(response: &ResponseHead, moments: Moments, day: SystemTime) -> Duration {
-    let text = |name: &[u8]| response.fields.get(name).and_then(|value| std::str::from_utf8(value).ok());
-    let date = text(b"date").and_then(|date| httpdate::parse_http_date(date).ok());
+    let date = response.fields.get(b"date").and_then(parse_date);
     let apparent = date.and_then(|date| day.duration_since(date).ok()).unwrap_or_default();
     // Of a list the first counts, and what is no number does not (RFC 9111, section 5.1).
-    let stated = text(b"age").and_then(|age| age.split(',').next()?.trim().parse::<u64>().ok()).unwrap_or(0);
+    let age = response.fields.get(b"age").and_then(|age| std::str::from_utf8(age).ok());
+    let stated = age.and_then(|age| age.split(',').next()?.trim().parse::<u64>().ok()).unwrap_or(0);
     let delay = Duration::from_nanos(moments.came.nanos_since(moments.asked));
     apparent.max(Duration::from_secs(stated.min(LONGEST)) + delay)
 }
@@ -172,8 +173,7 @@ fn lifetime(
     // That library takes dates that are none (RFC 9110, section 5.6.7). Of those, Expires has passed (RFC 9111, section 5.3).
     for name in [EXPIRES, DATE, LAST_MODIFIED] {
         let Some(value) = fields.remove(&name) else { continue };
-        let date = value.to_str().ok().and_then(|value| httpdate::parse_http_date(value).ok());
-        let read = date.map(httpdate::fmt_http_date);
+        let read = parse_date(value.as_bytes()).map(httpdate::fmt_http_date);
         let passed = (name == EXPIRES).then(|| "0".to_owned());
         replace(fields, name, read.or(passed));
     }

@@ -1,6 +1,7 @@
 //! A stored response, and how it answers a request.
 
 use super::body::CachedBody;
+use super::date::parse_date;
 use super::freshness::{Freshness, Moments};
 use super::outcome::{CacheOutcome, cache_status};
 use super::{has_body_length, of_name};
@@ -127,10 +128,9 @@ impl StoredResponse {
             let is_own = |tag: &[u8]| tag == b"*" || own(b"etag").is_some_and(|own| opaque(own) == opaque(tag));
             return tags.any(|tags| tags.split(|byte| *byte == b',').any(|tag| is_own(tag.trim_ascii())));
         }
-        let date = |value: Option<&[u8]>| httpdate::parse_http_date(std::str::from_utf8(value?).ok()?).ok();
         // What does not say when it was changed was not changed after it came (RFC 9111, section 4.3.2).
-        let modified = date(own(b"last-modified").or_else(|| own(b"date")));
-        let since = date(request.fields.get(b"if-modified-since"));
+        let modified = own(b"last-modified").or_else(|| own(b"date")).and_then(parse_date);
+        let since = request.fields.get(b"if-modified-since").and_then(parse_date);
         matches!((since, modified), (Some(since), Some(modified)) if modified <= since)
     }
 
