@@ -115,6 +115,7 @@ mod tests {
         let head = recording().answer(&reply::request("HEAD", "www.a.test", "/"));
         assert_eq!((head.body.len, head.head.fields.get(b"content-length")), (0, Some(&b"1000"[..])));
     }
+
     #[test]
     fn who_has_the_object_already_is_told_so_after_the_same_thinking() {
         let fields = Fields::from_pairs([("if-none-match", "\"1\"")]);

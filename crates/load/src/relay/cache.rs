@@ -2,7 +2,8 @@
 //!
 //! `key` says which requests are alike, `wish` what a request wants, `freshness` for how long a response may be used, with
 //! `directives` and `date` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a
-//! bound, `fill` is one that is on its way, `outcome` is what the log says, and `purge` what an operator has it forget. This file decides from these; `relay::caching` does it.
+//! bound, `fill` is one that is on its way, `outcome` is what the log says, and `purge` what an operator has it forget. This
+//! file decides from these; `relay::caching` does it.
 
 mod body;
 mod date;
