@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cost import Running, free_port, prepare, running
+from cost import prepare
+from measured_servers import Running, any_certificate, free_port, running
 
 WAVES = 5
 CONNECTIONS = 10_000
@@ -84,9 +85,7 @@ def held(server: Running) -> int:
 def main() -> None:
     """Run the waves in plaintext, then over TLS."""
     choice = random.Random(1)
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2"])
+    context = any_certificate()
     print("# Connections that come and go\n\nMade by `studies/serving/churn.py`, which says how.\n")
     print(f"Waves of {CONNECTIONS:,} connections, {AT_ONCE} at a time.\n")
     print("| wave | plaintext: memory, MB | sockets | TLS: memory, MB | sockets |\n|---|---|---|---|---|")
