@@ -30,7 +30,11 @@ def _of(setting: Setting, default: str | None = None, **more: Any) -> Callable[[
     return click.option(*flags, metavar=setting.metavar, type=kind, help=said, **more)
 
 
-_PATHS = {"network": paths.NETWORK, "access_log": paths.WRITTEN}
+_PATHS = {
+    "network": paths.NETWORK,
+    "access_log": paths.WRITTEN,
+    "cache_disk": paths.WRITTEN_FOLDER,
+}
 """The settings that name files."""
 
 NETWORK = _of(OF_SCENARIOS["network"])

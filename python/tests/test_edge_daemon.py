@@ -1,12 +1,19 @@
 """`loadstone-edge`, the edge without Python, as a process."""
 
+import contextlib
 import functools
+import itertools
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -156,3 +163,84 @@ def test_a_file_that_is_no_certificate_is_not_written_over(tmp_path: Path) -> No
     result = subprocess.run([PROGRAM, *options], cwd=tmp_path, capture_output=True, text=True, timeout=VAIN)
     assert (result.returncode, (tmp_path / "mine").read_text()) == (2, "mine")
     assert "--save-ca: mine: cannot be written" in result.stderr
+
+
+class _Numbered(BaseHTTPRequestHandler):
+    """An origin whose content is its path, over and over, and may be stored."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        content = content_of(self.path)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "max-age=3600")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def content_of(path: str) -> bytes:
+    return (f"{path}," * 60_000)[:60_000].encode()
+
+
+def test_an_edge_that_is_killed_while_it_writes_has_whole_responses_or_none(
+    run: Serve, tmp_path: Path
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Numbered) as origin:
+        threading.Thread(target=origin.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{origin.server_address[1]}"
+        options = ["--origin", f"a.test={url}", "--plaintext", "--protocol", "http/1.1"]
+        # Memory has room for a few: what is asked for again is read from the disk.
+        options += ["--cache", "1000000", "--cache-disk", str(tmp_path / "cache"), "--admin", "127.0.0.1:0"]
+        got: list[str] = []
+        for round in range(4):
+            edge = run(*options)
+            [said] = [line for line in edge.lines if line.endswith(" for its operator")]
+            admin = said.removesuffix("/metrics for its operator")
+            hits = [path for path in got if ask(edge.port, path)]
+            # Of those that were complete before it was killed, the last ones may have been in memory alone.
+            assert len(hits) >= len(got) // 2
+            assert (
+                not got or curl("-X", "POST", f"{admin}/purge?url=http://a.test{got[0]}") == b"1 forgotten\n"
+            )
+            stop = threading.Event()
+            with ThreadPoolExecutor(4) as clients:
+                for client in range(4):
+                    clients.submit(load, edge.port, f"/{round}/{client}/", stop, got)
+                while len(got) < 40 * (round + 1):
+                    time.sleep(0.01)
+                edge.process.kill()
+                edge.process.wait(VAIN)
+                stop.set()
+        edge = run(*options)
+        assert not ask(edge.port, got[0]), "it was purged, and is asked for again"
+        origin.shutdown()
+
+
+def load(port: int, prefix: str, stop: threading.Event, got: list[str]) -> None:
+    """Ask for one thing after the other until nobody answers."""
+    for number in itertools.count():
+        if stop.is_set():
+            return
+        try:
+            ask(port, f"{prefix}{number}")
+        except OSError:
+            return
+        got.append(f"{prefix}{number}")
+
+
+def ask(port: int, path: str) -> bool:
+    """Ask the edge, check each byte of its answer, and say whether it was stored."""
+    client = HTTPConnection("127.0.0.1", port, timeout=VAIN)
+    with contextlib.closing(client):
+        try:
+            client.request("GET", path, headers={"Host": "a.test"})
+            answer = client.getresponse()
+            content = answer.read()
+        except HTTPException as error:
+            raise ConnectionError("it was killed meanwhile") from error
+        assert content == content_of(path)
+        return "; hit" in (answer.getheader("Cache-Status") or "")

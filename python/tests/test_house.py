@@ -49,6 +49,8 @@ ALLOWED_IN_PURE = {
     "http",
     "http-cache-semantics",
     "httpdate",
+    # Files of a cache.
+    "postcard",
     # HARs come compressed.
     "psl",
     "ruzstd",

@@ -15,7 +15,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// How many connections an operator may have.
 const MAX_CONNECTIONS: usize = 32;
@@ -54,7 +54,7 @@ impl AdminListener {
 /// If the system has no files left for an event loop or for a first connection.
 pub(crate) fn serve_admin(
     AdminListener { listener, .. }: AdminListener,
-    orders: Sender<EdgeOrder>,
+    orders: UnboundedSender<EdgeOrder>,
     leave: Stop,
     stop: &Stop,
 ) -> Result<(), Error> {

@@ -15,6 +15,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -82,36 +83,48 @@ impl Default for BehindSettings {
 }
 
 /// What an edge remembers of responses.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct CacheSettings {
     /// The most bytes of memory for responses that are answered without asking an origin (RFC 9111); 0 is no cache.
     bytes: Bounded<0, 4_000_000_000>,
     /// The most bytes of content of a response that is stored.
     object: Bounded<1, 1_000_000_000>,
+    /// A folder where it is kept as well: what memory has no room for, and what an edge finds that is started again.
+    disk: Option<String>,
+    /// The most megabytes (10^6 bytes) of that folder.
+    disk_megabytes: Bounded<1, 4_000_000_000>,
 }
 
 impl Default for CacheSettings {
     fn default() -> CacheSettings {
-        CacheSettings { bytes: Bounded::known(0), object: Bounded::known(8_000_000) }
+        CacheSettings {
+            bytes: Bounded::known(0),
+            object: Bounded::known(8_000_000),
+            disk: None,
+            disk_megabytes: Bounded::known(1000),
+        }
     }
 }
 
 impl CacheSettings {
     /// How much a cache remembers whose clock shows `now`, if there is one.
     #[allow(clippy::disallowed_methods, reason = "a driver says which day it is")]
-    fn limits(self, now: Time) -> Option<CacheLimits> {
+    fn limits(&self, now: Time) -> Option<CacheLimits> {
         let (bytes, object) = (self.bytes.get().into(), self.object.get().into());
+        let disk = self.disk.as_ref().map_or(0, |_| u64::from(self.disk_megabytes.get()) * 1_000_000);
         let zero = SystemTime::now() - Duration::from_nanos(now.as_nanos());
-        (bytes > 0).then_some(CacheLimits { bytes, object, zero, hits: None })
+        (bytes > 0).then_some(CacheLimits { bytes, object, disk, zero, hits: None })
     }
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 8] = [
+const OPTIONS: [OptionOf; 10] = [
     OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
+    OptionOf::new("cache-disk", "cache.disk", "DIR"),
+    OptionOf::new("cache-disk-megabytes", "cache.disk_megabytes", "MEGABYTES"),
     OptionOf::new("origin-protocol", "behind.protocol", "PROTOCOL"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
@@ -175,8 +188,16 @@ impl EdgeParts {
             });
             names.insert(name.to_ascii_lowercase(), HostId(at as u32));
         }
+        if cache.disk.is_some() && cache.bytes.get() == 0 {
+            return Err(ServerError::setting("cache.disk", SettingProblem::DiskWithoutMemory));
+        }
         let targets = targets(&servers, &behind)?;
         Ok((front, EdgeParts { behind, cache, origins, names, servers, targets, admin: admin.listen }))
+    }
+
+    /// The folder in which its cache is kept, if it is.
+    pub(crate) fn cache_folder(&self) -> Option<&Path> {
+        self.cache.disk.as_deref().map(Path::new)
     }
 
     /// The names of its hosts.

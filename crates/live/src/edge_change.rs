@@ -5,18 +5,16 @@ use crate::edge_source::{EdgeSource, SourceError};
 use crate::front::{FrontSettings, OpenFront, secure};
 use crate::{Authority, ServerError, SettingProblem};
 use loadstone_load::page::HostId;
-use loadstone_load::{Purge, ServerAddress};
+use loadstone_load::{FileNumber, KeptEntry, Purge, ServerAddress};
 use rustls::ServerConfig;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-/// How many orders may wait for an edge.
-const WAITING: usize = 4;
-
-/// What is asked of an edge that runs.
+/// What is asked of an edge that runs, or said to it. Few of them are on their way at a time: who asks waits, and the cache's disk
+/// is only asked for what there is room for.
 #[derive(Debug)]
 pub(crate) enum EdgeOrder {
     /// To go on with other settings.
@@ -25,6 +23,10 @@ pub(crate) enum EdgeOrder {
     Report(SyncSender<String>),
     /// To forget responses, and to say how many it has forgotten.
     Purge(Purge, SyncSender<u64>),
+    /// A file of the cache was read; nothing if it cannot be.
+    Read(FileNumber, Option<KeptEntry>),
+    /// A file of the cache was written, or could not be.
+    Written(FileNumber, bool),
 }
 
 /// Settings with which an edge that runs goes on.
@@ -44,19 +46,19 @@ pub struct EdgeControl {
     fixed: Arc<[(&'static str, String)]>,
     /// Who signs its certificates, if none was given at the start.
     authority: Option<Arc<Authority>>,
-    orders: Sender<EdgeOrder>,
+    orders: UnboundedSender<EdgeOrder>,
 }
 
 impl EdgeControl {
     /// That of an edge with this front and these parts, and where its orders come out.
-    pub(crate) fn new(front: &OpenFront, parts: &EdgeParts) -> (EdgeControl, Receiver<EdgeOrder>) {
-        let (orders, receiver) = channel(WAITING);
+    pub(crate) fn new(front: &OpenFront, parts: &EdgeParts) -> (EdgeControl, UnboundedReceiver<EdgeOrder>) {
+        let (orders, receiver) = unbounded_channel();
         let authority = front.authority().cloned();
         (EdgeControl { fixed: fixed(&front.settings, parts).into(), authority, orders }, receiver)
     }
 
     /// Where orders for the edge go.
-    pub(crate) fn orders(&self) -> Sender<EdgeOrder> {
+    pub(crate) fn orders(&self) -> UnboundedSender<EdgeOrder> {
         self.orders.clone()
     }
 
@@ -69,9 +71,9 @@ impl EdgeControl {
         let (done, held) = oneshot::channel();
         let found = EdgeParts::find(source.settings()?);
         let change = found.and_then(|(front, parts)| self.checked(front, parts, done));
-        // An edge that is leaving takes no more of them: what it does not take is dropped, and nothing waits for it.
+        // An edge that is leaving drops it, and nothing waits for it.
         let change = change.map_err(|error| source.placed(error))?;
-        drop(self.orders.blocking_send(EdgeOrder::Change(Box::new(change))));
+        drop(self.orders.send(EdgeOrder::Change(Box::new(change))));
         let Err(_) = held.blocking_recv();
         Ok(())
     }
@@ -94,7 +96,8 @@ impl EdgeControl {
 /// The fields that only count at the start.
 fn fixed(front: &FrontSettings, parts: &EdgeParts) -> Vec<(&'static str, String)> {
     let admin = parts.admin.clone().unwrap_or_else(|| "left out".to_owned());
-    front.fixed().into_iter().chain([("admin.listen", admin)]).collect()
+    let disk = parts.cache_folder().map_or_else(|| "left out".to_owned(), |path| path.display().to_string());
+    front.fixed().into_iter().chain([("admin.listen", admin), ("cache.disk", disk)]).collect()
 }
 
 /// Which servers have which places among the destinations of an edge.

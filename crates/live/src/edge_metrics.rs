@@ -1,7 +1,7 @@
 //! What an edge has done and has, in the text format of Prometheus (version 0.0.4).
 
 use loadstone_load::page::HostId;
-use loadstone_load::{CacheGauges, CacheOutcome, Ending, Exchange, PoolGauges, RelayGauges};
+use loadstone_load::{CacheGauges, CacheOutcome, DiskGauges, Ending, Exchange, PoolGauges, RelayGauges};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
@@ -150,6 +150,24 @@ impl Exposition {
             self.family(name, kind, help);
             self.sample(name, &[], value);
         }
+        cache.disk.into_iter().for_each(|disk| self.disk(disk));
+    }
+
+    fn disk(&mut self, disk: DiskGauges) {
+        for (name, kind, help, value) in [
+            ("cache_disk_bytes", "gauge", "Bytes of the files of the cache, in whole blocks.", disk.bytes),
+            ("cache_disk_files", "gauge", "Files of the cache.", disk.files),
+            ("cache_disk_evictions_total", "counter", "Files that were removed to make room.", disk.evictions),
+            (
+                "cache_disk_failures_total",
+                "counter",
+                "Files that could not be written, read or removed.",
+                disk.failures,
+            ),
+        ] {
+            self.family(name, kind, help);
+            self.sample(name, &[], value);
+        }
     }
 }
 
@@ -186,7 +204,8 @@ mod tests {
             metrics.note(&exchange(status, ms, end));
         }
         let pool = PoolGauges { open: 3, idle: 1, opening: 2, waiting: 9 };
-        let cache = Some(CacheGauges { bytes: 7, entries: 1, evictions: 4 });
+        let disk = DiskGauges { bytes: 4096, files: 1, evictions: 6, failures: 8 };
+        let cache = Some(CacheGauges { bytes: 7, entries: 1, evictions: 4, disk: Some(disk) });
         let gauges = RelayGauges { clients: [(Protocol::H2, 5)].into(), servers: [(HostId(0), pool)].into(), cache };
         let text = metrics.text(&gauges, |_| "http://b.test".to_owned());
         for line in [
@@ -206,6 +225,8 @@ mod tests {
             r#"origin_connections{origin="http://b.test",state="idle"} 1"#,
             r#"origin_waiting{origin="http://b.test"} 9"#,
             "cache_evictions_total 4",
+            "cache_disk_bytes 4096",
+            "cache_disk_evictions_total 6",
         ] {
             assert!(text.lines().any(|known| known == format!("loadstone_edge_{line}")), "{line}\n{text}");
         }

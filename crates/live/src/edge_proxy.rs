@@ -2,6 +2,8 @@
 
 use crate::access_log::{Entries, Log};
 use crate::admin::{AdminListener, serve_admin};
+use crate::cache_disk::{CacheDisk, DiskWork};
+use crate::cache_folder::CacheFolder;
 use crate::edge::{EdgeParts, relay_config};
 use crate::edge_change::{EdgeChange, EdgeControl, EdgeOrder, ServerPlaces};
 use crate::edge_metrics::EdgeMetrics;
@@ -12,7 +14,7 @@ use crate::host::HostLoop;
 use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop, Stopper};
 use loadstone_http::{Chunk, Protocol, TransportStream, Wire};
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, Closed, ConnId, ExchangeNotes, Opened, Program, Relay, Tag};
+use loadstone_load::{Action, Closed, ConnId, ExchangeNotes, KnownFile, Opened, Program, Relay, Tag};
 use loadstone_units::{Time, visible};
 use std::iter;
 use std::net::SocketAddr;
@@ -20,7 +22,7 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 /// An edge that listens, and relays when it is run.
 #[derive(Debug)]
@@ -28,8 +30,10 @@ pub struct EdgeProxy {
     front: OpenFront,
     parts: EdgeParts,
     admin: Option<AdminListener>,
+    /// Where its cache is kept as well, and what is there.
+    folder: Option<(CacheFolder, Vec<KnownFile>)>,
     control: EdgeControl,
-    orders: Receiver<EdgeOrder>,
+    orders: UnboundedReceiver<EdgeOrder>,
 }
 
 impl EdgeProxy {
@@ -41,8 +45,9 @@ impl EdgeProxy {
         let (front, parts) = EdgeParts::find(settings)?;
         let front = OpenFront::open(front, &parts.hosts())?;
         let admin = parts.admin.as_deref().map(AdminListener::open).transpose()?;
+        let folder = parts.cache_folder().map(CacheFolder::open).transpose()?;
         let (control, orders) = EdgeControl::new(&front, &parts);
-        Ok(EdgeProxy { front, parts, admin, control, orders })
+        Ok(EdgeProxy { front, parts, admin, folder, control, orders })
     }
 
     /// Reads all settings, and listens as they say.
@@ -101,7 +106,7 @@ impl EdgeProxy {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let EdgeProxy { mut front, parts, admin, control, orders } = self;
+        let EdgeProxy { mut front, parts, admin, folder, control, orders } = self;
         let clock = Clock::start();
         let log = front.begin_log()?;
         let metrics = admin.as_ref().map(|_| EdgeMetrics::default());
@@ -110,13 +115,22 @@ impl EdgeProxy {
         let limits = parts.limits();
         let EdgeParts { servers, targets, .. } = parts;
         let servers = ServerPlaces::new(servers);
-        let program = EdgeProgram { relay: Relay::new(config), servers, log: log.as_ref().map(Log::entries), metrics };
+        let (folder, files) = folder.unzip();
+        let (disk, work) = folder.as_ref().map(|folder| CacheDisk::new(folder, &control.orders())).unzip();
+        let mut relay = Relay::new(config);
+        relay.adopt(files.unwrap_or_default());
+        let log_entries = log.as_ref().map(Log::entries);
+        let program = EdgeProgram { relay, servers, log: log_entries, metrics, disk, is_leaving: false };
         let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
         let destinations =
             Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
         let orders = Orders { graceful, immediate, others: orders };
         let (end, ended) = Stopper::new();
         thread::scope(|scope| {
+            if let Some(DiskWork { writer, reader }) = work {
+                scope.spawn(|| writer.run());
+                scope.spawn(|| reader.run());
+            }
             let admin = admin.map(|admin| {
                 let (orders, ended) = (control.orders(), ended.clone());
                 scope.spawn(move || serve_admin(admin, orders, graceful.clone(), &ended))
@@ -131,17 +145,26 @@ impl EdgeProxy {
 
 /// A relay whose exchanges are logged.
 #[derive(Debug)]
-struct EdgeProgram {
+struct EdgeProgram<'f> {
     relay: Relay,
     /// Which servers its destinations lead to.
     servers: ServerPlaces,
     log: Option<Entries>,
     /// What it has done, if its operator asks for that.
     metrics: Option<EdgeMetrics>,
+    /// The disk of its cache, if it has one.
+    disk: Option<CacheDisk<'f>>,
+    is_leaving: bool,
 }
 
-impl EdgeProgram {
+impl EdgeProgram<'_> {
+    /// Passes on what it says of exchanges, and what it has for the disk.
     fn note(&mut self) {
+        if let Some(disk) = &mut self.disk {
+            while let Some(task) = self.relay.poll_disk_task() {
+                disk.take(task);
+            }
+        }
         while let Some(exchange) = self.relay.poll_exchange() {
             self.log.iter().for_each(|log| log.note_exchange(&exchange));
             self.metrics.iter_mut().for_each(|metrics| metrics.note(&exchange));
@@ -151,8 +174,12 @@ impl EdgeProgram {
     /// What it has done and has; nothing if nobody asks for that.
     fn report(&mut self) -> String {
         self.note();
-        let EdgeProgram { relay, servers, metrics, .. } = self;
-        metrics.as_ref().map(|metrics| metrics.text(&relay.gauges(), |server| servers.name(server))).unwrap_or_default()
+        let EdgeProgram { relay, servers, metrics, disk, .. } = self;
+        let mut gauges = relay.gauges();
+        if let (Some(disk), Some(gauges)) = (disk, gauges.cache.as_mut().and_then(|cache| cache.disk.as_mut())) {
+            gauges.failures += disk.failed_removals;
+        }
+        metrics.as_ref().map(|metrics| metrics.text(&gauges, |server| servers.name(server))).unwrap_or_default()
     }
 }
 
@@ -162,10 +189,10 @@ fn notes(is_read: bool) -> ExchangeNotes {
 }
 
 /// Goes on with other settings.
-fn reconfigure(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Result<(), Error> {
+fn reconfigure(host: &mut HostLoop<'_, EdgeProgram<'_>>, change: EdgeChange) -> Result<(), Error> {
     let now = host.now();
     let EdgeChange { front, tls, parts, done: _done } = change;
-    let EdgeProgram { relay, servers, log, metrics } = &mut host.program;
+    let EdgeProgram { relay, servers, log, metrics, .. } = &mut host.program;
     let places = servers.find(&parts.servers, |server| relay.has_server(server));
     let names = parts.names.iter().map(|(name, HostId(at))| (name.clone(), places[*at as usize])).collect();
     let notes = notes(log.is_some() || metrics.is_some());
@@ -176,20 +203,35 @@ fn reconfigure(host: &mut HostLoop<'_, EdgeProgram>, change: EdgeChange) -> Resu
     host.run_actions(now)
 }
 
-impl Graceful for EdgeProgram {
+impl Graceful for EdgeProgram<'_> {
     type Order = EdgeOrder;
+    const GATHERS: bool = true;
 
-    fn obey(host: &mut HostLoop<'_, EdgeProgram>, order: EdgeOrder) -> Result<(), Error> {
+    fn obey(host: &mut HostLoop<'_, Self>, order: EdgeOrder) -> Result<(), Error> {
         // Who has asked may be gone.
         match order {
-            EdgeOrder::Change(change) => return reconfigure(host, *change),
+            EdgeOrder::Change(_) if host.program.is_leaving => {}
+            EdgeOrder::Change(change) => reconfigure(host, *change)?,
             EdgeOrder::Report(said) => drop(said.try_send(host.program.report())),
-            EdgeOrder::Purge(purge, said) => drop(said.try_send(host.program.relay.purge(&purge))),
+            EdgeOrder::Purge(purge, said) => {
+                let count = host.program.relay.purge(&purge);
+                // It is gone from the disk before that is said.
+                host.program.note();
+                let _ = said.try_send(count);
+            }
+            EdgeOrder::Read(number, entry) => {
+                let now = host.now();
+                host.program.relay.handle_file_read(now, number, entry);
+                host.run_actions(now)?;
+            }
+            EdgeOrder::Written(number, is_written) => host.program.relay.handle_file_written(number, is_written),
         }
+        host.program.note();
         Ok(())
     }
 
     fn shut_down(&mut self, now: Time) {
+        self.is_leaving = true;
         self.relay.shut_down(now);
     }
 
@@ -199,7 +241,7 @@ impl Graceful for EdgeProgram {
     }
 }
 
-impl Program for EdgeProgram {
+impl Program for EdgeProgram<'_> {
     fn handle_opening(&mut self, now: Time, conn: ConnId, tag: Tag) {
         self.relay.handle_opening(now, conn, tag);
     }

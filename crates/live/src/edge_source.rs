@@ -16,7 +16,8 @@ const LISTEN: &str = "127.0.0.1:8443";
 const LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The fields that name files, by their tables.
-const PATHS: [(&str, &str); 4] = [("front", "cert"), ("front", "key"), ("front", "access_log"), ("behind", "cacert")];
+const PATHS: [(&str, &str); 5] =
+    [("front", "cert"), ("front", "key"), ("front", "access_log"), ("behind", "cacert"), ("cache", "disk")];
 
 /// The options of fields that are no settings yet: those that name files, and those that an edge has to have.
 const OTHER_OPTIONS: [(&str, &str); 5] = [

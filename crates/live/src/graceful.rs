@@ -10,12 +10,14 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
-use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A program that can leave.
 pub(crate) trait Graceful: Program + Sized {
     /// What may be asked of it while it runs.
     type Order;
+    /// Whether what comes for a connection from several others goes out at once ([`HostLoop::gather`]).
+    const GATHERS: bool;
 
     /// Does what is asked.
     ///
@@ -37,30 +39,29 @@ pub(crate) struct Orders<'a, O> {
     pub(crate) graceful: &'a Stop,
     /// It is to end at once.
     pub(crate) immediate: &'a Stop,
-    /// What else is asked of it, until it leaves.
-    pub(crate) others: Receiver<O>,
+    /// What else is asked of it.
+    pub(crate) others: UnboundedReceiver<O>,
 }
 
-impl<O> Orders<'_, O> {
-    /// The next of the others, unless it is to leave.
-    async fn next(&mut self) -> Option<O> {
-        let mut leave = pin!(self.graceful.wait());
-        poll_fn(|cx| {
-            if leave.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(None);
-            }
-            match self.others.poll_recv(cx) {
-                Poll::Ready(Some(order)) => Poll::Ready(Some(order)),
-                // Nobody is left who could ask for anything.
-                Poll::Ready(None) | Poll::Pending => Poll::Pending,
-            }
-        })
-        .await
-    }
+/// The next of the orders, unless `stop` comes.
+async fn next<O>(others: &mut UnboundedReceiver<O>, stop: &Stop) -> Option<O> {
+    let mut stop = pin!(stop.wait());
+    poll_fn(|cx| {
+        if stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        match others.poll_recv(cx) {
+            Poll::Ready(Some(order)) => Poll::Ready(Some(order)),
+            // Nobody is left who could ask for anything.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
 }
 
 impl<S: Site> Graceful for Origin<S> {
     type Order = Infallible;
+    const GATHERS: bool = false;
 
     fn obey(_: &mut HostLoop<'_, Self>, order: Infallible) -> Result<(), Error> {
         match order {}
@@ -89,18 +90,23 @@ pub struct Finished {
 pub(crate) async fn run_gracefully<P: Graceful>(
     mut host: HostLoop<'_, P>,
     grace: Duration,
-    mut orders: Orders<'_, P::Order>,
+    orders: Orders<'_, P::Order>,
 ) -> Result<Finished, Error> {
-    while let Some(Some(order)) = host.run(Time::NEVER, orders.next(), |_| false).await? {
+    if P::GATHERS {
+        host.gather();
+    }
+    let Orders { graceful, immediate, mut others } = orders;
+    while let Some(Some(order)) = host.run(Time::NEVER, next(&mut others, graceful), |_| false).await? {
         P::obey(&mut host, order)?;
     }
-    let Orders { immediate, others, .. } = orders;
-    drop(others);
     host.stop_accepting();
     let now = host.now();
     host.program.shut_down(now);
     host.run_actions(now)?;
-    host.run(now + grace, immediate.wait(), HostLoop::has_no_connections).await?;
+    let until = now + grace;
+    while let Some(Some(order)) = host.run(until, next(&mut others, immediate), HostLoop::has_no_connections).await? {
+        P::obey(&mut host, order)?;
+    }
     let now = host.now();
     host.program.give_up(now);
     let (_, ClosedTable { peak_connections, still_open, .. }) = host.finish();

@@ -50,6 +50,8 @@ mod acceptor;
 mod access_log;
 mod admin;
 mod authority;
+mod cache_disk;
+mod cache_folder;
 mod clock;
 mod connection;
 mod connection_log;

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::mpsc::channel;
+use tokio::sync::mpsc::unbounded_channel;
 
 /// How a server is set up.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -171,7 +171,7 @@ impl Server {
         let sessions = Arc::new(SessionFactory::isolated(front.settings.multiplexing));
         let origin = Origin::new(content, OriginConfig { timeouts, max_kept: MAX_KEPT, ..OriginConfig::new(sessions) });
         // Nobody changes it.
-        let (_, others) = channel(1);
+        let (_, others) = unbounded_channel();
         front.run(&clock, origin, None, Rc::new(bodies), log, Orders { graceful, immediate, others })
     }
 }

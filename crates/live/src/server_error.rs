@@ -86,6 +86,15 @@ pub enum SettingProblem {
         /// What it was.
         old: String,
     },
+    /// A folder for a cache that cannot be used.
+    #[error("{0}; give a folder that can be written, or one that can be made")]
+    CacheFolder(String),
+    /// A folder for a cache that is taken.
+    #[error("{0} is in use by another edge: give each its own")]
+    CacheFolderInUse(String),
+    /// A disk without memory.
+    #[error("what is on the disk is answered from memory: give the cache bytes of that, too (cache.bytes, --cache)")]
+    DiskWithoutMemory,
     /// A server that is nowhere.
     #[error("no address is known for '{0}': correct the name of the origin's host, or give its address")]
     Unresolved(String),

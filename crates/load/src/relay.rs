@@ -7,7 +7,7 @@
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says which requests are made again), `link` is a
 //! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves,
 //! `reconfigure` how it gets other settings, `gauges` what it has at the moment.
-//! `cache` is what it remembers, `caching` how it is used.
+//! `cache` is what it remembers, `caching` how it is used, `keeping` what is said to its disk.
 
 mod admission;
 mod cache;
@@ -18,6 +18,7 @@ mod exchange;
 mod expiry;
 mod fields;
 mod gauges;
+mod keeping;
 mod link;
 mod pending_request;
 mod pool;
@@ -27,9 +28,9 @@ mod rejection;
 mod relayed;
 mod repeatable;
 
-pub use cache::{CacheLimits, CacheOutcome, Purge, StatedHits};
+pub use cache::{CacheFile, CacheLimits, CacheOutcome, DiskTask, FileNumber, KeptEntry, KnownFile, Purge, StatedHits};
 pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerProtocol, ServerTimeouts, windows_behind};
-pub use gauges::{CacheGauges, PoolGauges, RelayGauges};
+pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};

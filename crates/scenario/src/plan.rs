@@ -263,7 +263,8 @@ impl Plan {
         let Relaying { cache, hit_rate, server_protocol, server_connections, request_time } = host.relaying;
         let drawn = Seed(seed.stream(&format!("{}.hits", host.name)).next_u64());
         let hits = hit_rate.map(|percent| StatedHits { percent, seed: drawn });
-        let cache = cache.map(|bytes| CacheLimits { bytes, object: bytes, zero: SystemTime::UNIX_EPOCH, hits });
+        let cache =
+            cache.map(|bytes| CacheLimits { bytes, object: bytes, disk: 0, zero: SystemTime::UNIX_EPOCH, hits });
         let pool = PoolLimits { connections: server_connections, ..PoolLimits::UNLIMITED };
         let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)));
         let server_sessions = Arc::new(SessionFactory::new(windows_behind(multiplexing)));

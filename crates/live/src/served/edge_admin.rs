@@ -10,7 +10,7 @@ use percent_encoding::percent_decode;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// How long an edge may take to say what is asked of it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ const USAGE: &str =
 /// What the operator of an edge may ask of it.
 #[derive(Debug)]
 pub(crate) struct EdgeAdmin {
-    orders: Sender<EdgeOrder>,
+    orders: UnboundedSender<EdgeOrder>,
     /// When it has come, the edge is leaving.
     leave: Stop,
     bodies: BodyStore,
@@ -31,7 +31,7 @@ pub(crate) struct EdgeAdmin {
 
 impl EdgeAdmin {
     /// That of an edge that takes these orders, and leaves when it is told to.
-    pub(crate) fn new(orders: Sender<EdgeOrder>, leave: Stop, bodies: BodyStore) -> EdgeAdmin {
+    pub(crate) fn new(orders: UnboundedSender<EdgeOrder>, leave: Stop, bodies: BodyStore) -> EdgeAdmin {
         EdgeAdmin { orders, leave, bodies }
     }
 
@@ -66,7 +66,7 @@ impl EdgeAdmin {
     /// What the edge says to an order; none if it is gone, or busy for too long.
     fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> EdgeOrder) -> Option<T> {
         let (reply, said) = sync_channel(1);
-        self.orders.try_send(order(reply)).ok()?;
+        self.orders.send(order(reply)).ok()?;
         said.recv_timeout(PATIENCE).ok()
     }
 

@@ -1,6 +1,7 @@
 //! Page loads over loopback: whole loads, the same as in the simulator, peers that misbehave, and how
 //! the driver treats sockets. Every server has a port of its own on 127.0.0.1.
 
+mod cache_folders;
 mod caching;
 mod crowds;
 mod edges;

@@ -122,6 +122,12 @@ fn it_is_healthy_until_it_leaves() {
         let mut behind = accept(&listener);
         leaver.stop();
         assert_eq!(met.told("GET", "/health").0, "503");
+        let (status, text) = met.told("GET", "/metrics");
+        let clients = r#"loadstone_edge_client_connections{protocol="http/1.1"} 1"#;
+        assert!(status == "200" && text.contains(clients), "{status} {text}");
+        let given = [("admin.listen", Value::from("127.0.0.1:0"))];
+        // Settings that are read again make no difference to one that is leaving.
+        met.control.reload(&source(&[("b.test", met.front.address)], &given)).unwrap();
         answer(&mut behind, '1');
         assert_eq!(heard(&mut client), ("200".to_owned(), '1'), "what is under way ends");
     });

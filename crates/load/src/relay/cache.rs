@@ -2,12 +2,14 @@
 //!
 //! `key` says which requests are alike, `wish` what a request wants, `freshness` for how long a response may be used, with
 //! `directives` and `date` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a
-//! bound, `fill` is one that is on its way, `outcome` is what the log says, and `purge` what an operator has it forget. This
+//! bound (`disk` says what is kept there as well, as a `file`), `fill` is one that is on its way, `outcome` is what the log says, and `purge` what an operator has it forget. This
 //! file decides from these; `relay::caching` does it.
 
 mod body;
 mod date;
 mod directives;
+mod disk;
+mod file;
 mod fill;
 mod freshness;
 mod key;
@@ -17,6 +19,8 @@ mod store;
 mod stored;
 mod wish;
 
+pub use disk::{DiskTask, FileNumber, KnownFile};
+pub use file::{CacheFile, KeptEntry};
 pub use outcome::CacheOutcome;
 pub use purge::Purge;
 
@@ -28,11 +32,11 @@ use key::target_key;
 use loadstone_http::{Fields, RequestHead, ResponseHead};
 use loadstone_units::{Bounded, Seed, Time};
 use outcome::cache_status;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use store::{Store, Stored};
-use stored::{Part, StoredResponse};
+use store::Store;
+use stored::{Part, Stored, StoredResponse};
 use wish::Wish;
 
 use super::{CacheGauges, StreamRef};
@@ -48,6 +52,8 @@ pub struct CacheLimits {
     pub bytes: u64,
     /// Bytes of the content of one response.
     pub object: u64,
+    /// Bytes of a disk, where what is stored is kept as well; 0 without one.
+    pub disk: u64,
     /// What the clock of day shows at [`Time::ZERO`]: ages are counted from the Date of responses.
     pub zero: SystemTime,
     /// Which responses are stored; as their fields say, if it is left out.
@@ -82,8 +88,9 @@ pub(super) struct Cache {
     shared: BTreeMap<Bytes, FillId>,
     /// Which of them a request waits for.
     pub(super) waiting: BTreeMap<StreamRef, FillId>,
+    /// Who waits for what is being read from the disk.
+    fetching: BTreeMap<FileNumber, BTreeSet<StreamRef>>,
     next: u32,
-    generations: u64,
 }
 
 /// What is done with a request.
@@ -97,34 +104,45 @@ pub(super) enum Course {
     Join(FillId),
     /// The origin is asked.
     Fill(Box<CacheFill>),
+    /// It waits for what is read from the disk.
+    Fetch(FileNumber),
     /// It does not want the origin to be asked.
     Unanswered,
 }
 
+/// What is known of a request.
+#[derive(Debug)]
+enum Found {
+    /// Its key, and what is stored of that.
+    Here(Bytes, Option<Stored>),
+    /// It is being read.
+    OnDisk(FileNumber),
+}
+
 impl Cache {
     pub(super) fn new(limits: CacheLimits) -> Cache {
+        let store = Store::new(limits.bytes);
         Cache {
             limits,
-            store: Store::new(limits.bytes),
+            store: if limits.disk == 0 { store } else { store.with_disk(limits.disk, limits.zero) },
             fills: BTreeMap::new(),
             shared: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            fetching: BTreeMap::new(),
             next: 0,
-            generations: 0,
         }
     }
 
     /// Has these limits from now on; without them nothing is stored any more. Its clock stays.
     pub(super) fn limit(&mut self, limits: Option<CacheLimits>) {
-        let (bytes, object) = limits.map_or((0, 0), |limits| (limits.bytes, limits.object));
-        self.limits = CacheLimits { bytes, object, ..self.limits };
-        self.store.limit(bytes);
+        let (bytes, object, disk) = limits.map_or((0, 0, 0), |limits| (limits.bytes, limits.object, limits.disk));
+        self.limits = CacheLimits { bytes, object, disk, ..self.limits };
+        self.store.limit(bytes, disk);
     }
 
     /// What it has at the moment.
     pub(super) fn gauges(&self) -> CacheGauges {
-        let (entries, evictions) = self.store.counts();
-        CacheGauges { bytes: self.bytes(), entries, evictions }
+        self.store.gauges()
     }
 
     /// Bytes that it holds.
@@ -136,7 +154,10 @@ impl Cache {
     pub(super) fn course(&mut self, request: &Arc<RequestHead>, now: Time) -> Course {
         let Some(wish) = Wish::of(request) else { return Course::Pass };
         let target = target_key(&request.authority, &request.path);
-        let (key, known) = self.find(&target, request);
+        let (key, known) = match self.find(&target, request) {
+            Found::Here(key, known) => (key, known),
+            Found::OnDisk(number) => return Course::Fetch(number),
+        };
         // A tried key is no reason to wait: neither was the response for others, nor will it be.
         let is_shared = !matches!(known, Some(Stored::Unstorable { until }) if until > now);
         let stale = match known {
@@ -199,15 +220,52 @@ impl Cache {
     }
 
     /// The key of a request, and what is known of it.
-    fn find(&mut self, target: &Bytes, request: &RequestHead) -> (Bytes, Option<Stored>) {
+    fn find(&mut self, target: &Bytes, request: &RequestHead) -> Found {
+        if let Some(number) = self.store.fetch(target) {
+            return Found::OnDisk(number);
+        }
         match self.store.get(target) {
             Some(Stored::Varies(varies)) => {
                 let key = varies.key(target, request);
+                if let Some(number) = self.store.fetch(&key) {
+                    return Found::OnDisk(number);
+                }
                 let known = self.store.get(&key);
-                (key, known)
+                Found::Here(key, known)
             }
-            known => (target.clone(), known),
+            known => Found::Here(target.clone(), known),
         }
+    }
+
+    /// A request waits for what is being read.
+    pub(super) fn wait(&mut self, front: StreamRef, number: FileNumber) {
+        self.fetching.entry(number).or_default().insert(front);
+    }
+
+    /// A file was on the disk before.
+    pub(super) fn adopt(&mut self, file: KnownFile) {
+        self.store.adopt(file);
+    }
+
+    /// The next of what is to be done on the disk.
+    pub(super) fn poll_task(&mut self) -> Option<DiskTask> {
+        self.store.poll_task()
+    }
+
+    /// A file was read. Who has waited for it, and whether there is room for what it says.
+    pub(super) fn take_read(
+        &mut self,
+        number: FileNumber,
+        entry: Option<KeptEntry>,
+        now: Time,
+    ) -> (BTreeSet<StreamRef>, bool) {
+        let has_room = self.store.take_read(number, entry, now);
+        (self.fetching.remove(&number).unwrap_or_default(), has_room)
+    }
+
+    /// A file was written, or could not be.
+    pub(super) fn end_writing(&mut self, number: FileNumber, is_written: bool) {
+        self.store.end_writing(number, is_written);
     }
 
     /// Adds a fill.

@@ -41,6 +41,7 @@ impl Relay {
                 self.subscribe(front, id);
                 self.ask(id, server);
             }
+            Course::Fetch(number) => cache.wait(front, number),
             Course::Unanswered => self.refuse(front, Rejection::NotStored),
         }
     }

@@ -39,6 +39,21 @@ pub struct CacheGauges {
     pub entries: u64,
     /// How many it has forgotten since it began, to make room.
     pub evictions: u64,
+    /// What it keeps on a disk, if it has one.
+    pub disk: Option<DiskGauges>,
+}
+
+/// What a cache keeps on a disk at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DiskGauges {
+    /// Bytes of its files, in whole blocks.
+    pub bytes: u64,
+    /// How many files.
+    pub files: u64,
+    /// How many it has removed since it began, to make room.
+    pub evictions: u64,
+    /// How many could not be written or read since then.
+    pub failures: u64,
 }
 
 impl Relay {

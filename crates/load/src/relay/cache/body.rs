@@ -22,6 +22,12 @@ impl CachedBody {
         &self.pieces
     }
 
+    /// Content that is in one buffer, and alone there.
+    pub(super) fn of(content: Bytes) -> CachedBody {
+        let len = content.len() as u64;
+        CachedBody { pieces: (len > 0).then_some(Chunk::Bytes(content)).into_iter().collect(), len }
+    }
+
     /// Appends a copy of a piece, and returns one that shares its memory.
     pub(super) fn push(&mut self, piece: &Chunk) -> Chunk {
         self.len += piece.len();

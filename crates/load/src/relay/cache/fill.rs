@@ -4,8 +4,7 @@ use super::body::CachedBody;
 use super::freshness::{Freshness, Moments};
 use super::key::Varies;
 use super::outcome::CacheOutcome;
-use super::store::Stored;
-use super::stored::{Part, StoredAnswer, StoredResponse, has_validator, unconditional};
+use super::stored::{Part, Stored, StoredAnswer, StoredResponse, has_validator, unconditional};
 use super::{Cache, has_body_length};
 use crate::relay::StreamRef;
 use crate::relay::pending_request::PendingRequest;
@@ -254,7 +253,7 @@ impl Cache {
         if !self.store.promise(promised) {
             return None;
         }
-        let key = match Varies::of(&head.fields, self.generations) {
+        let key = match Varies::of(&head.fields, self.store.next_number()) {
             Some(varies) => self.known_varies(&target, varies).key(&target, &request),
             None => target,
         };
@@ -285,7 +284,6 @@ impl Cache {
         {
             return known;
         }
-        self.generations += 1;
         self.store.put(target, Stored::Varies(varies.clone()));
         varies
     }

@@ -12,15 +12,17 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_cache_semantics::{CacheOptions, CachePolicy};
 use loadstone_http::{Fields, RequestHead, ResponseHead};
 use loadstone_units::Time;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 
 /// The longest time that counts: a time that is longer says no more (RFC 9111, section 1.2.2).
 const LONGEST: u64 = 1 << 31;
 
 /// For how long a stored response may be used.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Freshness {
     /// When the response came, and how old it was then.
+    #[serde(with = "nanos")]
     came: Time,
     initial_age: Duration,
     lifetime: Duration,
@@ -93,6 +95,18 @@ impl Freshness {
         }
     }
 
+    /// The same on another clock: one that shows `now`, and whose zero is then and not at `zero`. What came before that is older
+    /// by so much when it begins; what has yet to come there, since the clock of day was set back, comes now.
+    pub(super) fn on_clock(self, zero: SystemTime, other: SystemTime, now: Time) -> Freshness {
+        let day = zero + Duration::from_nanos(self.came.as_nanos());
+        let (came, before) = match day.duration_since(other) {
+            Ok(since) => ((Time::ZERO + since).min(now), Duration::ZERO),
+            Err(earlier) => (Time::ZERO, earlier.duration()),
+        };
+        let initial_age = self.initial_age.saturating_add(before).min(Duration::from_secs(2 * LONGEST));
+        Freshness { came, initial_age, ..self }
+    }
+
     /// How old it is (RFC 9111, section 4.2.3).
     pub(super) fn age(&self, now: Time) -> Duration {
         self.initial_age + Duration::from_nanos(now.nanos_since(self.came))
@@ -130,6 +144,20 @@ impl Freshness {
     /// Whether it may be used since the origin fails.
     pub(super) fn may_be_used_if_error(&self, now: Time) -> bool {
         self.may_be_stale_for(now, self.if_error) && !self.if_error.is_zero()
+    }
+}
+
+/// A time as it is written in files: nanoseconds.
+mod nanos {
+    use loadstone_units::Time;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.as_nanos())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        u64::deserialize(deserializer).map(Time::from_nanos)
     }
 }
 

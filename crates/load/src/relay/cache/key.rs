@@ -4,9 +4,10 @@
 use super::of_name;
 use bytes::{BufMut, Bytes, BytesMut};
 use loadstone_http::{Fields, RequestHead};
+use serde::{Deserialize, Serialize};
 
 /// The names of fields by which an origin chooses its response.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Varies {
     names: Vec<Vec<u8>>,
     /// Responses that were stored under another list, or before the last change, are not found again.

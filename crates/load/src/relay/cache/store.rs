@@ -1,43 +1,19 @@
-//! What the cache remembers, within a bound: what was used last is kept longest.
+//! What the cache remembers, within a bound: what was used last is kept longest. If there is a disk, what memory forgets is still there.
 
-use super::key::Varies;
-use super::stored::StoredResponse;
+use super::disk::{Disk, DiskTask, FileNumber, KnownFile};
+use super::file::KeptEntry;
+use super::stored::{Stored, StoredResponse};
+use crate::relay::CacheGauges;
 use bytes::Bytes;
 use loadstone_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Bytes that an entry takes besides its key, which stands in two lists, and what is stored.
 const OVERHEAD: u64 = 256;
 /// How many responses that are being sent are passed over when room is made.
 const PASSED_OVER: usize = 16;
-
-/// What is known of a key.
-#[derive(Clone, Debug)]
-pub(super) enum Stored {
-    Response(Arc<StoredResponse>),
-    /// There are responses, by what they vary by.
-    Varies(Varies),
-    /// A response could not be stored: until then nobody waits for another one.
-    Unstorable {
-        until: Time,
-    },
-}
-
-impl Stored {
-    fn bytes(&self) -> u64 {
-        match self {
-            Stored::Response(response) => StoredResponse::bytes(&response.head, response.body.len()),
-            Stored::Varies(varies) => varies.bytes(),
-            Stored::Unstorable { .. } => 0,
-        }
-    }
-
-    /// Whether it stays in memory when it is dropped here.
-    fn is_in_use(&self) -> bool {
-        matches!(self, Stored::Response(response) if Arc::strong_count(response) > 1 || response.body.is_shared())
-    }
-}
 
 #[derive(Debug)]
 struct Entry {
@@ -46,8 +22,8 @@ struct Entry {
     used: u64,
 }
 
-/// What the cache remembers, within a bound that also holds for what is being received and for what was dropped while it was
-/// sent.
+/// What the cache remembers, within a bound that also holds for what is being received, for what was dropped while it was
+/// sent, and for the list of what is on the disk.
 #[derive(Debug)]
 pub(super) struct Store {
     limit: u64,
@@ -65,9 +41,13 @@ pub(super) struct Store {
     uses: u64,
     /// How many entries have been forgotten to make room.
     evictions: u64,
+    disk: Option<Box<Disk>>,
+    /// The last number that was given.
+    numbers: u64,
 }
 
 impl Store {
+    /// One of so many bytes of memory.
     pub(super) fn new(limit: u64) -> Store {
         Store {
             limit,
@@ -79,18 +59,44 @@ impl Store {
             leaving: Vec::new(),
             uses: 0,
             evictions: 0,
+            disk: None,
+            numbers: 0,
         }
     }
 
+    /// The same with so many bytes of a disk, where time is counted from `zero`.
+    pub(super) fn with_disk(self, limit: u64, zero: SystemTime) -> Store {
+        Store { disk: Some(Box::new(Disk::new(limit, zero))), ..self }
+    }
+
+    /// A number that is larger than all before, those on the disk among them.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// A file was on the disk before.
+    pub(super) fn adopt(&mut self, file: KnownFile) {
+        self.numbers = self.numbers.max(file.number.0);
+        self.disk.iter_mut().for_each(|disk| disk.adopt(file.clone()));
+        self.make_room(0);
+    }
+
+    /// The next of what is to be done on the disk.
+    pub(super) fn poll_task(&mut self) -> Option<DiskTask> {
+        self.disk.as_mut()?.poll_task()
+    }
+
     /// Holds no more than this from now on. What is being sent goes when it has been sent, and room is wanted.
-    pub(super) fn limit(&mut self, limit: u64) {
+    pub(super) fn limit(&mut self, limit: u64, disk: u64) {
         self.limit = limit;
+        self.disk.iter_mut().for_each(|own| own.limit(disk));
         self.make_room(0);
     }
 
     /// Bytes of all that it holds or has promised to hold.
     pub(super) fn bytes(&self) -> u64 {
-        self.stored + self.promised + self.left
+        self.stored + self.promised + self.left + self.disk.as_ref().map_or(0, |disk| disk.index_bytes())
     }
 
     /// What is known of a key, which is used by that.
@@ -105,8 +111,16 @@ impl Store {
 
     /// Remembers this of a key, in place of all else. Whether there was room.
     pub(super) fn put(&mut self, key: &Bytes, stored: Stored) -> bool {
-        let bytes = stored.bytes() + 2 * key.len() as u64 + OVERHEAD;
         self.remove(key);
+        let has_room = self.add(key, stored.clone());
+        if has_room {
+            self.keep(key, &stored);
+        }
+        has_room
+    }
+
+    fn add(&mut self, key: &Bytes, stored: Stored) -> bool {
+        let bytes = stored.bytes() + 2 * key.len() as u64 + OVERHEAD;
         if !self.make_room(bytes) {
             return false;
         }
@@ -119,6 +133,17 @@ impl Store {
         true
     }
 
+    /// Has it on the disk as well.
+    fn keep(&mut self, key: &Bytes, stored: &Stored) {
+        let number = self.next_number();
+        let Some(disk) = &mut self.disk else { return };
+        disk.write(key, FileNumber(number), stored);
+        if !self.make_room(0) {
+            // There is none for its place in the list.
+            self.disk.iter_mut().for_each(|disk| disk.remove(key));
+        }
+    }
+
     /// The same for a response whose content is that of the one it replaces: it is not counted twice.
     pub(super) fn replace(&mut self, key: &Bytes, stored: Stored) {
         if let Some(entry) = self.entries.get_mut(key)
@@ -126,15 +151,60 @@ impl Store {
         {
             let bytes = stored.bytes() + 2 * key.len() as u64 + OVERHEAD;
             self.stored = self.stored - entry.bytes + bytes;
-            (entry.stored, entry.bytes) = (stored, bytes);
-            self.make_room(0);
-            return;
+            (entry.stored, entry.bytes) = (stored.clone(), bytes);
+            return self.keep(key, &stored);
         }
         self.put(key, stored);
     }
 
+    /// Begins to read from the disk what is known of a key, if that is not known here, and there is room for it.
+    pub(super) fn fetch(&mut self, key: &Bytes) -> Option<FileNumber> {
+        if self.entries.contains_key(key) {
+            return None;
+        }
+        let (number, bytes) = self.disk.as_mut()?.find(key)?;
+        if self.disk.as_ref()?.is_reading(number) {
+            return Some(number);
+        }
+        if !self.promise(bytes) {
+            return None;
+        }
+        // Room may have been made in the place of what was to be read.
+        let disk = self.disk.as_mut()?;
+        if !disk.is_current(key, number) {
+            self.take_back(bytes);
+            return None;
+        }
+        disk.read(key, number, bytes);
+        Some(number)
+    }
+
+    /// A file was read: what is known of its key is known here again, unless that has changed meanwhile. Whether there was room.
+    pub(super) fn take_read(&mut self, number: FileNumber, entry: Option<KeptEntry>, now: Time) -> bool {
+        let Some(disk) = &mut self.disk else { return true };
+        let Some((key, bytes)) = disk.end_reading(number) else { return true };
+        let (is_current, zero) = (disk.is_current(&key, number), disk.zero());
+        let entry = entry.filter(|entry| entry.key == key);
+        if is_current && entry.is_none() {
+            disk.fail(&key);
+        }
+        self.take_back(bytes);
+        entry.filter(|_| is_current).is_none_or(|entry| self.add(&key, entry.stored(zero, now)))
+    }
+
+    /// A file was written, or could not be.
+    pub(super) fn end_writing(&mut self, number: FileNumber, is_written: bool) {
+        self.disk.iter_mut().for_each(|disk| disk.end_writing(number, is_written));
+    }
+
     /// Forgets a key.
     pub(super) fn remove(&mut self, key: &Bytes) {
+        self.disk.iter_mut().for_each(|disk| disk.remove(key));
+        self.forget(key);
+    }
+
+    /// The same in memory alone.
+    fn forget(&mut self, key: &Bytes) {
         let Some(Entry { stored, bytes, used }) = self.entries.remove(key) else { return };
         self.order.remove(&used);
         self.stored -= bytes;
@@ -143,16 +213,18 @@ impl Store {
 
     /// Forgets the keys that begin so, and that `is_meant`. How many they were.
     pub(super) fn remove_all(&mut self, beginning: &[u8], is_meant: impl Fn(&[u8]) -> bool) -> u64 {
-        let from = self.entries.range(Bytes::copy_from_slice(beginning)..);
-        let found = from.map(|(key, _)| key.clone()).take_while(|key| key.starts_with(beginning));
-        let meant: Vec<Bytes> = found.filter(|key| is_meant(key)).collect();
+        let from = self.entries.range(Bytes::copy_from_slice(beginning)..).map(|(key, _)| key);
+        let kept = self.disk.iter().flat_map(|disk| disk.keys(beginning));
+        let in_memory = from.take_while(|key| key.starts_with(beginning));
+        let meant: BTreeSet<Bytes> = in_memory.chain(kept).filter(|key| is_meant(key)).cloned().collect();
         meant.iter().for_each(|key| self.remove(key));
         meant.len() as u64
     }
 
-    /// How many entries it has, and how many it has forgotten to make room.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        (self.entries.len() as u64, self.evictions)
+    /// What it has at the moment.
+    pub(super) fn gauges(&self) -> CacheGauges {
+        let disk = self.disk.as_ref().map(|disk| disk.gauges());
+        CacheGauges { bytes: self.bytes(), entries: self.entries.len() as u64, evictions: self.evictions, disk }
     }
 
     /// Promises room to a response that is being received. Whether there is so much.
@@ -192,7 +264,11 @@ impl Store {
         }
         let mut passed_over = 0;
         while self.bytes() + bytes > self.limit {
-            let Some((_, key)) = self.order.first_key_value().map(|(used, key)| (*used, key.clone())) else {
+            let Some(key) = self.order.first_key_value().map(|(_, key)| key.clone()) else {
+                // What is left is being sent or received, or it is the list of what is on the disk.
+                if self.disk.as_mut().is_some_and(|disk| disk.evict()) {
+                    continue;
+                }
                 return false;
             };
             if self.entries.get(&key).is_some_and(|entry| entry.stored.is_in_use()) {
@@ -203,7 +279,9 @@ impl Store {
                 drop(self.get(&key));
                 continue;
             }
-            self.remove(&key);
+            // It was in use until now, in memory.
+            self.disk.iter_mut().for_each(|disk| disk.touch(&key));
+            self.forget(&key);
             self.evictions += 1;
         }
         true

@@ -1,8 +1,9 @@
-//! A stored response, and how it answers a request.
+//! What is stored of a key: above all a response, and how it answers a request.
 
 use super::body::CachedBody;
 use super::date::parse_date;
 use super::freshness::{Freshness, Moments};
+use super::key::Varies;
 use super::outcome::{CacheOutcome, cache_status};
 use super::{has_body_length, of_name};
 use loadstone_http::{Chunk, Fields, RequestHead, ResponseHead};
@@ -28,6 +29,33 @@ const OF_NOT_MODIFIED: [&[u8]; 9] = [
     b"vary",
     b"via",
 ];
+
+/// What is known of a key.
+#[derive(Clone, Debug)]
+pub(super) enum Stored {
+    Response(Arc<StoredResponse>),
+    /// There are responses, by what they vary by.
+    Varies(Varies),
+    /// A response could not be stored: until then nobody waits for another one.
+    Unstorable {
+        until: Time,
+    },
+}
+
+impl Stored {
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Stored::Response(response) => StoredResponse::bytes(&response.head, response.body.len()),
+            Stored::Varies(varies) => varies.bytes(),
+            Stored::Unstorable { .. } => 0,
+        }
+    }
+
+    /// Whether it stays in memory when it is dropped here.
+    pub(super) fn is_in_use(&self) -> bool {
+        matches!(self, Stored::Response(response) if Arc::strong_count(response) > 1 || response.body.is_shared())
+    }
+}
 
 /// A complete response that may be used again.
 #[derive(Clone, Debug)]

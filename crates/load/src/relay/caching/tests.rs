@@ -1,5 +1,6 @@
 //! A relay with a cache, between clients of one HTTP/2 connection and servers that the test is.
 
+mod on_disk;
 mod sharing;
 
 use super::super::tests::{World, at};
@@ -13,7 +14,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-const LIMITS: CacheLimits = CacheLimits { bytes: 1_000_000, object: 100_000, zero: SystemTime::UNIX_EPOCH, hits: None };
+const LIMITS: CacheLimits =
+    CacheLimits { bytes: 1_000_000, object: 100_000, disk: 0, zero: SystemTime::UNIX_EPOCH, hits: None };
 
 type FieldPairs<'a> = &'a [(&'a str, &'a str)];
 
