@@ -1,7 +1,8 @@
 """An edge before it is installed: from `edge.toml` to variants that are loaded straight and through it.
 
 All loads go over the access link and the same way behind it. The only difference is that connections to the
-edge's names end there. A *cold* edge has nothing; a *warm* one has just served another user the same page.
+edge's names end there. A *cold* edge has nothing; a *warm* one has just served another user the same page. Of several
+edges each is loaded through; DNS names the nearest.
 """
 
 import json
@@ -11,8 +12,9 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from loadstone import edge, experiment, pages, text
+from loadstone import edge, edge_places, experiment, pages, text
 from loadstone._native import LoadstoneError, traces_of
+from loadstone.edge_places import EdgePlace
 from loadstone.experiment import Chosen
 from loadstone.files import InputError
 from loadstone.names import shown
@@ -48,7 +50,7 @@ class SimulatedEdge:
     origins: Mapping[str, str]
     """The URLs of servers, by the names for which clients ask."""
     backhaul: str
-    """The network between the edge and its origins."""
+    """The network to the origins from the end of the access link, and from an edge that stands there."""
     cache: int = 0
     """Bytes; 0 is no cache."""
     hit_rate: int | None = None
@@ -64,6 +66,8 @@ class SimulatedEdge:
     """How sessions of many streams behave in front."""
     notsent_lowat: int = _LOWAT.default
     """The most bytes that its sockets take beyond what is sent."""
+    places: tuple[EdgePlace, ...] = ()
+    """Where edges stand, the nearest first; at the end of the access link, if nothing is said."""
 
     @property
     def front(self) -> Chosen:
@@ -85,25 +89,32 @@ class SimulatedEdge:
         named = {name.lower(): url for name, url in self.origins.items()}
         return named.get(host) or named.get(host.partition(":")[0])
 
-    def topology(self, passage: Passage, page: Page) -> dict[str, Any]:
+    def topology(self, passage: Passage, place: EdgePlace, page: Page) -> dict[str, Any]:
         """Give hosts and links: browser - access - edge - backhaul - origins.
 
-        Hosts that are none of the edge's are not behind the backhaul.
+        An edge that does not stand at the end of the access link has a way of its own from there. Hosts that are
+        none of the edge's are not behind the backhaul.
         """
         served, others = self.names_of(page)
         is_straight = passage is Passage.STRAIGHT
         via = {} if is_straight else {"via": "edge"}
         standing = {"runs": "junction"} if is_straight else self._relay(served)
+        is_away = not is_straight and place.rtt_ms > 0
+        end = "exchange" if is_away else "edge"
         hosts = [{"name": "browser", "runs": "browser", **via}, {"name": "edge", **standing}]
+        links = [{"name": "access", "between": ["browser", end]}]
+        if is_away:
+            hosts.append({"name": end, "runs": "junction"})
+            links.append({"name": "way", "between": [end, "edge"], "network": place.way})
         hosts.append({"name": "origins", "runs": "origins", "serves": served})
-        links = [{"name": "access", "between": ["browser", "edge"]}]
-        links.append({"name": "backhaul", "between": ["edge", "origins"], "network": self.backhaul})
+        backhaul = self.backhaul if is_straight else place.backhaul
+        links.append({"name": "backhaul", "between": ["edge", "origins"], "network": backhaul})
         if others:
             hosts.append({"name": "elsewhere", "runs": "origins", "serves": others})
-            links.append({"name": "elsewhere", "between": ["edge", "elsewhere"], "network": _ELSEWHERE})
+            links.append({"name": "elsewhere", "between": [end, "elsewhere"], "network": _ELSEWHERE})
         if passage is Passage.WARM:
             hosts.append({"name": "other user", "runs": "earlier-browser", **via})
-            links.append({"name": "other access", "between": ["other user", "edge"]})
+            links.append({"name": "other access", "between": ["other user", end]})
         return {"hosts": hosts, "links": links}
 
     def _relay(self, served: Sequence[str]) -> dict[str, Any]:
@@ -127,17 +138,23 @@ class SimulatedEdge:
             spoken = own or [Variant(self.protocol, {"variant.protocol": self.protocol})]
         if not spoken:
             raise InputError("--edge: nothing says what is spoken to the edge: add --variant h2")
+        places = self.places or (EdgePlace(self.backhaul),)
         made = [
-            self._passing(Passage.STRAIGHT, variant, f"straight {variant.name}", {}) for variant in compared
+            self._passing(Passage.STRAIGHT, places[0], variant, f"straight {variant.name}", {})
+            for variant in compared
         ]
         # Options come before the file.
         front = {field: value for field, value in self.front.items() if field not in chosen}
-        for passage in (Passage.COLD, Passage.WARM):
-            made += [self._passing(passage, one, f"edge {one.name} {passage.value}", front) for one in spoken]
+        for place in places:
+            for passage in (Passage.COLD, Passage.WARM):
+                named = [(one, f"{place.name} {one.name} {passage.value}") for one in spoken]
+                made += [self._passing(passage, place, one, name, front) for one, name in named]
         return made
 
-    def _passing(self, passage: Passage, variant: Variant, name: str, front: Chosen) -> Variant:
-        topology = partial(self.topology, passage)
+    def _passing(
+        self, passage: Passage, place: EdgePlace, variant: Variant, name: str, front: Chosen
+    ) -> Variant:
+        topology = partial(self.topology, passage, place)
         return replace(variant, name=name, chosen={**front, **variant.chosen}, topology=topology)
 
     def _check(self, page: Page, settings: Sequence[Chosen]) -> None:
@@ -170,6 +187,14 @@ class SimulatedEdge:
             f"pass as well; {self.request_us} us of its processor for each request. Cold, it has nothing. "
             f"Warm, it has just served another user the page: {left}."
         ]
+        if self.places:
+            stands = [f"{one.name} ({one.rtt_ms:g} ms, {one.backhaul} behind it)" for one in self.places]
+            said.append(
+                text.printable(
+                    f"Edges, by the round trip from the end of the access link: {', '.join(stands)}. "
+                    f"DNS names {self.places[0].name}, the nearest."
+                )
+            )
         for page in read:
             _, others = self.names_of(page)
             name = text.printable(page.name)
@@ -188,6 +213,8 @@ class SimulatedEdge:
         """Add what was assumed to the document of the comparison."""
         fields = ("backhaul", "cache", "hit_rate", "request_us")
         said = {"file": shown([self.file])[0], **{name: getattr(self, name) for name in fields}}
+        if self.places:
+            said["edges"] = {place.name: [place.rtt_ms, place.backhaul] for place in self.places}
         return {**document, "edge": {**said, "notes": self.notes(read)}}
 
     def below(self, tables: str, read: Sequence[Page]) -> str:
@@ -235,6 +262,7 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         front.get("protocol"),
         front.get("multiplexing"),
         _number(path, front, _LOWAT.field, _LOWAT.minimum or 0, _LOWAT.maximum or 0, _LOWAT.default) or 0,
+        edge_places.read(path, own["edges"], _network) if "edges" in own else (),
     )
 
 
@@ -264,6 +292,10 @@ def _backhaul(path: str, asked: str | None, own: dict[str, Any]) -> str:
             "--edge: nothing says how far origins are from the edge: add --backhaul 1gbit,60ms, or write in "
             f'{path} [{edge.SIMULATED}] backhaul = "1gbit,60ms"'
         )
+    return _network(place, network)
+
+
+def _network(place: str, network: Any) -> str:
     if not isinstance(network, str):
         raise InputError(f"{place}: {network!r} is no network: write it like '1gbit,60ms'")
     return checked_backhaul(place, network)

@@ -76,6 +76,42 @@ def test_each_protocol_is_compared_straight_and_through_a_cold_and_a_warm_edge(
     assert document["edge"]["notes"][1].endswith("not through the edge, nor over the backhaul: other.test.")
 
 
+def test_of_several_edges_dns_names_the_nearest_and_each_has_its_own_round_trips_yahoo_2_1(
+    loadstone: Command, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.json"
+    page.write_text(json.dumps({"objects": [{"url": "https://own.test/", "bytes": 1000}]}))
+    far = 'far = { rtt_ms = 60, backhaul = "1000gbit,20ms,queue=100000p" }'
+    near = 'near = { rtt_ms = 10, backhaul = "1000gbit,80ms,queue=100000p" }'
+    file = edge_file(tmp_path, f"[simulated.edges]\n{far}\n{near}")
+    document = loadstone("compare", str(page), "--edge", file, *BACKHAUL, *FAST).document
+    found = medians(document)
+    assert [name for name in found if " h2 " in name] == [
+        *("near h2 cold", "near h2 warm", "far h2 cold", "far h2 warm")
+    ]
+    # Three round trips to the edge, and behind it two, or, once a connection is open, one.
+    wanted = {"straight h2": 3 * 180, "near h2 cold": 3 * 110 + 160, "near h2 warm": 3 * 110 + 80}
+    wanted |= {"far h2 cold": 3 * 160 + 40, "far h2 warm": 3 * 160 + 20}
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, abs=6)
+    assert document["edge"]["notes"][1].endswith("DNS names near, the nearest.")
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        ("edges = 3", "simulated.edges: name each edge, as in frankfurt = {"),
+        ("edges = { a = { rtt_ms = 1 } }", "simulated.edges.a: give rtt_ms and backhaul, and nothing else"),
+        ('edges = { a = { rtt_ms = -1, backhaul = "1gbit,1ms" } }', "a.rtt_ms: -1 is no number from 0 to 10"),
+        ('edges = { a = { rtt_ms = 1, backhaul = "x" } }', "simulated.edges.a.backhaul: "),
+    ],
+)
+def test_edges_that_are_none_are_refused(
+    loadstone: Command, page: str, tmp_path: Path, edges: str, said: str
+) -> None:
+    refused = loadstone("compare", page, "--edge", edge_file(tmp_path, f"[simulated]\n{edges}"), *BACKHAUL)
+    assert refused.code == 2 and said in refused.err
+
+
 def test_tls_behind_the_edge_is_as_its_urls_say(loadstone: Command, page: str, tmp_path: Path) -> None:
     def cold(scheme: str) -> float:
         file = edge_file(tmp_path, scheme=scheme)

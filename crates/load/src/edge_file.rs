@@ -12,7 +12,7 @@ const OTHERS: [&str; 3] = ["behind", "cache", "admin"];
 /// The table of what only a simulation wants to know.
 const SIMULATED: &str = "simulated";
 /// What it has.
-const SIMULATED_FIELDS: [&str; 3] = ["backhaul", "hit_rate", "request_us"];
+const SIMULATED_FIELDS: [&str; 4] = ["backhaul", "hit_rate", "request_us", "edges"];
 
 /// The file of an edge. Its values are as they were written: whoever uses a field says what it may be.
 #[derive(Clone, PartialEq, Debug, Default)]
