@@ -13,6 +13,9 @@ use loadstone_units::Time;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll};
 
+/// How many bytes come together before they are written: a system call costs more than some records of TLS.
+const GATHERED: usize = 64 * 1024;
+
 #[derive(Debug)]
 pub(crate) struct SocketConnection {
     /// None when nothing more can happen.
@@ -276,7 +279,7 @@ impl SocketConnection {
         }
     }
 
-    /// Writes what a call of the program gives before it asks for more.
+    /// Takes what the program gives and there is room for. Much of it is written at once, the rest is left to [`Self::flush`].
     fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
         let mut room = socket.room(self.tls.pending().len() as u64)?;
@@ -297,7 +300,9 @@ impl SocketConnection {
             self.tls.write(&mut self.wire)?;
             unsent += self.tls.pending().len() as u64 - before;
             room = socket.room_after(unsent);
-            write_pending(socket, &mut self.tls, &mut self.bytes_written)?;
+            if self.tls.pending().len() >= GATHERED {
+                write_pending(socket, &mut self.tls, &mut self.bytes_written)?;
+            }
         }
     }
 

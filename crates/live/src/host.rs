@@ -5,6 +5,9 @@
 //! so that nothing is seen before it happened; hand both to the program, run its actions, let the
 //! connection send what there is room for. When no socket is ready any more, it sleeps until one is,
 //! until a peer's deadline, or until the program's.
+//!
+//! A host that gathers lets connections send at the end of an iteration: so what several others have brought for one goes out at
+//! once, a little later than it could.
 
 use crate::acceptor::{Acceptor, is_resource_exhausted};
 use crate::connection::SocketConnection;
@@ -20,6 +23,7 @@ use loadstone_load::{Action, ConnId, Program, Tag};
 use loadstone_units::Time;
 use rustls::ServerConfig;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -48,6 +52,9 @@ pub(crate) struct HostLoop<'a, P> {
     /// The contents of bodies sent on connections opened from here.
     pub(crate) bodies: Rc<dyn Bodies>,
     connections: ConnectionTable,
+    /// Whether connections send at the end of an iteration, and those on which there may be something to send then.
+    gathers: bool,
+    sending: BTreeSet<ConnId>,
     timer: Sleep,
     buffer: Box<[u8]>,
     pub(crate) iterations: u64,
@@ -82,10 +89,18 @@ impl<'a, P: Program> HostLoop<'a, P> {
             accept_paused: false,
             bodies,
             connections,
+            gathers: false,
+            sending: BTreeSet::new(),
             timer,
             buffer,
             iterations: 0,
         })
+    }
+
+    /// Lets connections send at the end of an iteration. For programs that still know then what a connection that they close
+    /// has to say.
+    pub(crate) fn gather(&mut self) {
+        self.gathers = true;
     }
 
     /// What the clock shows.
@@ -171,6 +186,17 @@ impl<'a, P: Program> HostLoop<'a, P> {
                 self.run_actions(now)?;
             }
         }
+        self.send()
+    }
+
+    /// Lets connections send what was gathered for them.
+    fn send(&mut self) -> Result<(), Error> {
+        while let Some(conn) = self.sending.pop_first() {
+            let now = self.clock.now();
+            self.write(now, conn, |_| {});
+            // What has gone out here may be what another connection waited for.
+            self.run_actions(now)?;
+        }
         Ok(())
     }
 
@@ -235,10 +261,12 @@ impl<'a, P: Program> HostLoop<'a, P> {
             self.program.handle_input(now, conn, TransportStream::TCP, &[Chunk::Bytes(events.input)]);
             self.run_actions(now)?;
         }
-        self.write(now, conn, |_| {});
+        self.want_write(now, conn, |_| {});
         // What has gone out here may be what another connection waited for.
         self.run_actions(now)?;
         if let Some(how) = events.closed {
+            self.send_what_is_left(now, conn);
+            self.run_actions(now)?;
             self.program.handle_close(now, conn, how);
             self.run_actions(now)?;
         }
@@ -253,10 +281,13 @@ impl<'a, P: Program> HostLoop<'a, P> {
         while let Some(action) = self.program.poll_action() {
             match action {
                 Action::Open { to, tag } => self.open(now, to, tag)?,
-                Action::Transmit { conn } => self.write(now, conn, SocketConnection::want_write),
+                Action::Transmit { conn } => self.want_write(now, conn, SocketConnection::want_write),
                 Action::Receive { conn, limit, .. } => self.receive(conn, limit),
                 Action::Abort { conn } => self.connections.get_mut(conn).into_iter().for_each(SocketConnection::abort),
-                Action::Close { conn } => self.write(now, conn, |connection| connection.close(now)),
+                Action::Close { conn } => {
+                    self.send_what_is_left(now, conn);
+                    self.write(now, conn, |connection| connection.close(now));
+                }
                 Action::Resolve { query } => match &self.names {
                     Some(names) => names.ask(query),
                     // Its destinations have the addresses of all servers.
@@ -267,7 +298,25 @@ impl<'a, P: Program> HostLoop<'a, P> {
         Ok(())
     }
 
-    /// Lets a connection send, after `first` was done with it. No-op if the connection is gone.
+    /// Lets a connection send, after `first` was done with it: now, or at the end of the iteration. No-op if the connection is gone.
+    fn want_write(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut SocketConnection)) {
+        if !self.gathers {
+            return self.write(now, conn, first);
+        }
+        if let Some(connection) = self.connections.get_mut(conn) {
+            first(connection);
+            self.sending.insert(conn);
+        }
+    }
+
+    /// Lets a connection send now what it would send at the end of the iteration.
+    fn send_what_is_left(&mut self, now: Time, conn: ConnId) {
+        if self.sending.remove(&conn) {
+            self.write(now, conn, |_| {});
+        }
+    }
+
+    /// Lets a connection send now, after `first` was done with it. No-op if the connection is gone.
     fn write(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut SocketConnection)) {
         if let Some(connection) = self.connections.get_mut(conn) {
             first(connection);

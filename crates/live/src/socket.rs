@@ -170,7 +170,12 @@ impl Socket {
 
     /// Reads what has arrived; 0 if the other end sends no more.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.try_read(buffer)
+        let count = self.stream.try_read(buffer)?;
+        if count < buffer.len() {
+            // That was all (epoll(7), question 9): the kernel need not be asked to say so.
+            let _cleared: io::Result<()> = self.stream.try_io(Interest::READABLE, || Err(ErrorKind::WouldBlock.into()));
+        }
+        Ok(count)
     }
 
     /// Writes as much as the socket takes.
