@@ -239,7 +239,7 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
     if unknown := [name for name in made if name not in _TABLES]:
         raise InputError(f"{path}: {unknown[0]}: there is no such table: take {', '.join(_TABLES)}")
     origins = made["origins"]
-    if not origins or not all(isinstance(url, str) for url in origins.values()):
+    if not origins or not all(_are_urls(urls) for urls in origins.values()):
         raise InputError(f'{path}: origins: write names and URLs, as in "a.test" = "http://127.0.0.1:8080"')
     front = made["front"]
     if front.get("transport") == "plaintext" and chosen.get("variant.tls") != "none":
@@ -252,7 +252,8 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         raise InputError(f"{path}: cache.bytes: {why}: set it, as in [cache] bytes = 256_000_000")
     return SimulatedEdge(
         path,
-        origins,
+        # Servers of one name are alike, and the simulated one is never busy: any may stand for all.
+        {name: urls if isinstance(urls, str) else urls[0] for name, urls in origins.items()},
         _backhaul(path, backhaul, own),
         cache or 0,
         hit_rate,
@@ -264,6 +265,12 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         _number(path, front, _LOWAT.field, _LOWAT.minimum or 0, _LOWAT.maximum or 0, _LOWAT.default) or 0,
         edge_places.read(path, own["edges"], _network) if "edges" in own else (),
     )
+
+
+def _are_urls(urls: object) -> bool:
+    """Whether it is a URL, or a list of them."""
+    several = urls if isinstance(urls, list) else [urls]
+    return bool(several) and all(isinstance(url, str) for url in several)
 
 
 def _number(

@@ -221,6 +221,8 @@ BAD_USAGE = {
     "edge --origin a.test=http://none.invalid": ["none.invalid", "give its address"],
     "edge --origin a.test=http://127.0.0.1 --listen here": ["cannot listen on here", "HOST:PORT"],
     "edge --origin a.test=http://127.0.0.1 --origin-timeout 0": ["--origin-timeout", "1 to 86400"],
+    "edge --origin a.test=http://127.0.0.1 --client-share 101": ["--client-share", "1 to 100"],
+    "edge --origin a.test=http://127.0.0.1 --origin-check health": ["--origin-check", "'health' is no path"],
     "edge --origin a.test=http://127.0.0.1 --cache-object 0": ["--cache-object", "1 to 1000000000"],
     "edge --origin a.test=http://127.0.0.1 --protocol h3": ["--protocol", "h2, spdy/3.1"],
     "edge --origin a.test=http://127.0.0.1 --plaintext --key a": ["--key", "--plaintext"],
@@ -233,6 +235,8 @@ BAD_USAGE = {
     "edge text.toml": ["text.toml: not the settings of an edge", "line 2"],
     "edge lost.toml": ["lost.pem: there is no such file"],
     "edge deep.toml": ["deep.toml: behind.connections", "1 to 10000"],
+    "edge none-of-it.toml": ["none-of-it.toml: origins.a.test: no URL"],
+    "edge number.toml": ["number.toml: origins.a.test", "a URL, or a list of URLs"],
 }
 FILES = {
     "list": "front = 3",
@@ -242,6 +246,8 @@ FILES = {
     "half": '[front]\nkey = "half.toml"',
     "text": "[front]\nlisten",
     "lost": '[behind]\ncacert = "lost.pem"',
+    "none-of-it": '[origins]\n"a.test" = []',
+    "number": '[origins]\n"a.test" = 3',
     "deep": '[behind]\nconnections = 0\n[origins]\n"a.test" = "http://127.0.0.1"',
 }
 

@@ -41,6 +41,17 @@ def medians(document: dict[str, Any]) -> dict[str, float]:
     return {variant["name"]: variant["median_plt_ms"] for variant in network["variants"]}
 
 
+def test_several_servers_of_a_name_are_as_one(loadstone: Command, page: str, tmp_path: Path) -> None:
+    path = tmp_path / "several.toml"
+    path.write_text('[origins]\n"own.test" = ["http://10.0.0.1", "http://10.0.0.2"]\n')
+    files = (str(path), edge_file(tmp_path))
+    found = [medians(loadstone("compare", page, "--edge", file, *BACKHAUL, *FAST).document) for file in files]
+    assert found[0] == found[1]
+    path.write_text('[origins]\n"own.test" = []\n')
+    refused = loadstone("compare", page, "--edge", str(path), *BACKHAUL, *FAST)
+    assert (refused.code, "origins: write names and URLs" in refused.err) == (2, True)
+
+
 def test_what_is_spoken_behind_is_the_files(loadstone: Command, tmp_path: Path) -> None:
     objects = [{"url": f"https://own.test/{number}", "bytes": 1000} for number in range(5)]
     page = tmp_path / "page.json"

@@ -70,7 +70,7 @@ fn command(options: &[CommandOption]) -> Command {
              a second one ends it.",
         )
         .arg(file.help("All settings in TOML (docs/edge.md); options come before it."))
-        .arg(origin.help("Requests for the host NAME, or NAME:PORT, go to the server of the URL; give it once a name."))
+        .arg(origin.help("Requests for the host NAME, or NAME:PORT, go to the server of the URL; give it again for more names and servers."))
         .arg(
             plaintext
                 .help("No TLS: http/1.1, or the --protocol that clients know of.")

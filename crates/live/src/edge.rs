@@ -1,13 +1,14 @@
 //! How an edge is set up: its settings, and what comes of them once its origins have been looked up.
 
 use crate::front::{self, FrontSettings, MAX_KEPT, SomeSeconds};
+use crate::origin_urls::OriginUrls;
 use crate::server_error::{ServerError, SettingProblem};
 use crate::{ClientTls, Clock, Limits, Stopper, Target, Trust, find, first_reachable};
 use loadstone_http::{Protocol, Scheme, SessionFactory};
 use loadstone_load::page::HostId;
 use loadstone_load::{
-    CacheLimits, ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts,
-    windows_behind,
+    CacheLimits, ExchangeNotes, Forwarding, HealthCheck, HealthRules, NoServerAddress, PoolLimits, RelayConfig,
+    ServerAddress, ServerProtocol, ServerTimeouts, windows_behind,
 };
 use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, Time, json};
@@ -31,7 +32,7 @@ pub struct EdgeSettings {
     /// What clients meet.
     front: FrontSettings,
     /// The URLs of servers, by the names for which clients ask.
-    origins: BTreeMap<String, String>,
+    origins: BTreeMap<String, OriginUrls>,
     /// How origins are used.
     #[serde(default)]
     behind: BehindSettings,
@@ -61,10 +62,20 @@ struct BehindSettings {
     connections: Bounded<1, 10_000>,
     /// The most requests that wait for a connection to an origin; others get 503.
     waiting: Bounded<0, 1_000_000>,
+    /// How much of what other clients leave of an origin's connections one client may have, in percent; of HTTP/2, of its queue.
+    client_share: Bounded<1, 100>,
     /// How long an origin may be silent while it is its turn, in seconds; then its clients get 504.
     timeout: SomeSeconds,
     /// How long a connection to an origin is kept that is not used, in seconds.
     idle: SomeSeconds,
+    /// After how many failures in a row an origin is left out, if another one of the name is healthy.
+    failures: Bounded<1, 1000>,
+    /// How long it is left out, in seconds; then one request tries it.
+    pause: SomeSeconds,
+    /// A path for which origins are asked whether they are well: 200 to 399 is a yes, all else and silence a no.
+    check: Option<String>,
+    /// After how many seconds they are asked again.
+    check_interval: SomeSeconds,
     /// Certificates in PEM that are trusted in place of the system's.
     authorities: Option<String>,
 }
@@ -75,10 +86,33 @@ impl Default for BehindSettings {
             protocol: ServerProtocol::Http1,
             connections: Bounded::known(64),
             waiting: Bounded::known(1000),
+            client_share: Bounded::known(50),
             timeout: Bounded::known(60),
             idle: Bounded::known(30),
+            failures: Bounded::known(3),
+            pause: Bounded::known(10),
+            check: None,
+            check_interval: Bounded::known(5),
             authorities: None,
         }
+    }
+}
+
+impl BehindSettings {
+    /// How much there may be of what leads to an origin.
+    fn pool(&self) -> PoolLimits {
+        let [connections, waiting] = [self.connections.get(), self.waiting.get()].map(|count| count as usize);
+        PoolLimits { connections, waiting, client_share: self.client_share.get() }
+    }
+
+    /// Which origins are left out.
+    fn health(&self) -> Result<HealthRules, ServerError> {
+        let seconds = |span: SomeSeconds| Duration::from_secs(span.get().into());
+        let no_path = |path: &String| ServerError::setting("behind.check", SettingProblem::CheckPath(path.clone()));
+        let check =
+            |path: &String| HealthCheck::new(path.clone(), seconds(self.check_interval)).ok_or_else(|| no_path(path));
+        let check = self.check.as_ref().map(check).transpose()?;
+        Ok(HealthRules { failures: self.failures.get(), pause: seconds(self.pause), check })
     }
 }
 
@@ -119,7 +153,7 @@ impl CacheSettings {
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 10] = [
+const OPTIONS: [OptionOf; 15] = [
     OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
@@ -128,8 +162,13 @@ const OPTIONS: [OptionOf; 10] = [
     OptionOf::new("origin-protocol", "behind.protocol", "PROTOCOL"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
+    OptionOf::new("client-share", "behind.client_share", "PERCENT"),
     OptionOf::new("origin-timeout", "behind.timeout", "SECONDS"),
     OptionOf::new("origin-idle", "behind.idle", "SECONDS"),
+    OptionOf::new("origin-failures", "behind.failures", "N"),
+    OptionOf::new("origin-pause", "behind.pause", "SECONDS"),
+    OptionOf::new("origin-check", "behind.check", "PATH"),
+    OptionOf::new("origin-check-interval", "behind.check_interval", "SECONDS"),
 ];
 
 impl EdgeSettings {
@@ -152,11 +191,13 @@ impl EdgeSettings {
 #[derive(Debug)]
 pub(crate) struct EdgeParts {
     behind: BehindSettings,
+    /// Which origins are left out.
+    health: HealthRules,
     cache: CacheSettings,
     /// The URLs of servers, by the names for which clients ask.
-    pub(crate) origins: BTreeMap<String, String>,
+    pub(crate) origins: BTreeMap<String, OriginUrls>,
     /// Which of `servers` each name is for, in lower case.
-    pub(crate) names: BTreeMap<String, HostId>,
+    pub(crate) names: BTreeMap<String, Vec<HostId>>,
     pub(crate) servers: Vec<ServerAddress>,
     /// How to get to each of `servers`.
     pub(crate) targets: Vec<Target>,
@@ -175,24 +216,23 @@ impl EdgeParts {
             return Err(ServerError::setting("origins", SettingProblem::NoOrigins));
         }
         let (mut servers, mut names) = (Vec::new(), BTreeMap::new());
-        for (name, url) in &origins {
+        for (name, OriginUrls(urls)) in &origins {
             let at_fault = |problem| ServerError::setting(&format!("origins.{name}"), problem);
-            let server: ServerAddress = url.parse().map_err(|error| at_fault(SettingProblem::Origin(error)))?;
             if format!("http://{name}").parse::<ServerAddress>().is_err() {
                 return Err(at_fault(SettingProblem::OriginName(name.clone())));
             }
-            let known = servers.iter().position(|known| *known == server);
-            let at = known.unwrap_or_else(|| {
-                servers.push(server);
-                servers.len() - 1
-            });
-            names.insert(name.to_ascii_lowercase(), HostId(at as u32));
+            let places = places(urls, &mut servers).map_err(|error| at_fault(SettingProblem::Origin(error)))?;
+            if places.is_empty() {
+                return Err(at_fault(SettingProblem::NoUrl));
+            }
+            names.insert(name.to_ascii_lowercase(), places);
         }
         if cache.disk.is_some() && cache.bytes.get() == 0 {
             return Err(ServerError::setting("cache.disk", SettingProblem::DiskWithoutMemory));
         }
+        let health = behind.health()?;
         let targets = targets(&servers, &behind)?;
-        Ok((front, EdgeParts { behind, cache, origins, names, servers, targets, admin: admin.listen }))
+        Ok((front, EdgeParts { behind, health, cache, origins, names, servers, targets, admin: admin.listen }))
     }
 
     /// The folder in which its cache is kept, if it is.
@@ -207,15 +247,34 @@ impl EdgeParts {
 
     /// How many connections it may have: descriptors that its origins may need are not given to clients.
     pub(crate) fn limits(&self) -> Limits {
-        front::limits(self.targets.len() * self.behind.connections.get() as usize)
+        let of_an_origin = self.behind.connections.get() as usize + usize::from(self.health.check.is_some());
+        front::limits(self.targets.len() * of_an_origin)
     }
+}
+
+/// The places of the servers of these URLs among all, each once; new ones are added.
+fn places(urls: &[String], servers: &mut Vec<ServerAddress>) -> Result<Vec<HostId>, NoServerAddress> {
+    let mut places = Vec::new();
+    for url in urls {
+        let server: ServerAddress = url.parse()?;
+        let known = servers.iter().position(|known| *known == server);
+        let at = known.unwrap_or_else(|| {
+            servers.push(server);
+            servers.len() - 1
+        });
+        let place = HostId(at as u32);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    Ok(places)
 }
 
 /// How the relay of an edge behaves whose clock shows `now`, where the servers of these names have these places.
 pub(crate) fn relay_config(
     front: &FrontSettings,
     parts: &EdgeParts,
-    names: BTreeMap<String, HostId>,
+    names: BTreeMap<String, Vec<HostId>>,
     now: Time,
     notes: ExchangeNotes,
 ) -> RelayConfig {
@@ -225,9 +284,10 @@ pub(crate) fn relay_config(
         sessions: Arc::new(SessionFactory::isolated(front.multiplexing)),
         server_sessions: Arc::new(SessionFactory::isolated(windows_behind(front.multiplexing))),
         server_protocol: behind.protocol,
-        servers: names,
+        servers: names.into_iter().map(|(name, servers)| (name, servers.into())).collect(),
         forwarding: Forwarding::Client(front.scheme()),
-        pool: PoolLimits { connections: behind.connections.get() as usize, waiting: behind.waiting.get() as usize },
+        pool: behind.pool(),
+        health: parts.health.clone(),
         timeouts: front.timeouts(),
         server_timeouts: ServerTimeouts { silence: seconds(behind.timeout), idle: seconds(behind.idle) },
         max_kept: MAX_KEPT,

@@ -134,6 +134,10 @@ impl Exposition {
         for (origin, pool) in &pools {
             self.sample("origin_waiting", &[("origin", origin)], pool.waiting);
         }
+        self.family("origin_healthy", "gauge", "Whether an origin is used (1), or left out since it has failed (0).");
+        for (origin, pool) in &pools {
+            self.sample("origin_healthy", &[("origin", origin)], u8::from(pool.is_healthy));
+        }
     }
 
     fn cache(&mut self, cache: CacheGauges) {
@@ -203,7 +207,7 @@ mod tests {
         {
             metrics.note(&exchange(status, ms, end));
         }
-        let pool = PoolGauges { open: 3, idle: 1, opening: 2, waiting: 9 };
+        let pool = PoolGauges { open: 3, idle: 1, opening: 2, waiting: 9, is_healthy: false };
         let disk = DiskGauges { bytes: 4096, files: 1, evictions: 6, failures: 8 };
         let cache = Some(CacheGauges { bytes: 7, entries: 1, evictions: 4, disk: Some(disk) });
         let gauges = RelayGauges { clients: [(Protocol::H2, 5)].into(), servers: [(HostId(0), pool)].into(), cache };
@@ -224,6 +228,7 @@ mod tests {
             r#"client_connections{protocol="h2"} 5"#,
             r#"origin_connections{origin="http://b.test",state="idle"} 1"#,
             r#"origin_waiting{origin="http://b.test"} 9"#,
+            r#"origin_healthy{origin="http://b.test"} 0"#,
             "cache_evictions_total 4",
             "cache_disk_bytes 4096",
             "cache_disk_evictions_total 6",

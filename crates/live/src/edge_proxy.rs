@@ -11,6 +11,7 @@ use crate::edge_source::{EdgeSource, SourceError};
 use crate::front::{OpenFront, TransportSecurity};
 use crate::graceful::{Finished, Graceful, Orders};
 use crate::host::HostLoop;
+use crate::origin_urls::OriginUrls;
 use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop, Stopper};
 use loadstone_http::{Chunk, Protocol, TransportStream, Wire};
 use loadstone_load::page::HostId;
@@ -70,8 +71,8 @@ impl EdgeProxy {
         let is_plain = settings.transport == TransportSecurity::Plaintext;
         let how = if is_plain { format!("{}, by prior knowledge", names[0]) } else { names.join(", ") };
         let port = |name: &str| if name.contains(':') { String::new() } else { format!(":{}", address.port()) };
-        let way = |(name, url): (&String, &String)| {
-            format!("{}://{name}{}/ from {url}", settings.scheme().name(), port(name))
+        let way = |(name, urls): (&String, &OriginUrls)| {
+            format!("{}://{name}{}/ from {urls}", settings.scheme().name(), port(name))
         };
         let ways = self.parts.origins.iter().map(way);
         let admin = self.admin.iter().map(|admin| format!("http://{}/metrics for its operator", admin.address()));
@@ -194,7 +195,8 @@ fn reconfigure(host: &mut HostLoop<'_, EdgeProgram<'_>>, change: EdgeChange) -> 
     let EdgeChange { front, tls, parts, done: _done } = change;
     let EdgeProgram { relay, servers, log, metrics, .. } = &mut host.program;
     let places = servers.find(&parts.servers, |server| relay.has_server(server));
-    let names = parts.names.iter().map(|(name, HostId(at))| (name.clone(), places[*at as usize])).collect();
+    let of_name = |servers: &Vec<HostId>| servers.iter().map(|HostId(at)| places[*at as usize]).collect();
+    let names = parts.names.iter().map(|(name, servers)| (name.clone(), of_name(servers))).collect();
     let notes = notes(log.is_some() || metrics.is_some());
     relay.reconfigure(now, relay_config(&front, &parts, names, now, notes));
     host.set_limits(parts.limits());

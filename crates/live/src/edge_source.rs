@@ -33,7 +33,7 @@ const OTHER_OPTIONS: [(&str, &str); 5] = [
 pub struct EdgeSource {
     /// Its file, in TOML.
     pub file: Option<PathBuf>,
-    /// `NAME=URL`, for each that an option gives.
+    /// `NAME=URL`, for each server that an option gives.
     pub origins: Vec<String>,
     /// What other options say, by the paths of the fields that they set.
     pub given: BTreeMap<String, Value>,
@@ -102,9 +102,8 @@ impl EdgeSource {
     pub fn settings(&self) -> Result<EdgeSettings, SourceError> {
         let mut tables = self.file_tables()?;
         table(&mut tables, "origins");
-        for origin in &self.origins {
-            let (name, url) = origin.split_once('=').ok_or_else(|| SourceError::Origin(origin.clone()))?;
-            put(&mut tables, "origins", name, url.into());
+        for (name, urls) in self.given_origins()? {
+            put(&mut tables, "origins", name, urls.into());
         }
         for (field, value) in &self.given {
             let (table, rest) = field.split_once('.').unwrap_or(("", field));
@@ -129,6 +128,16 @@ impl EdgeSource {
             put(&mut tables, "behind", "authorities", authorities.into());
         }
         EdgeSettings::from_json(Value::from(tables).to_string().as_bytes()).map_err(|error| self.placed(error))
+    }
+
+    /// The URLs that options give, by their names: more than one, if a name is given again.
+    fn given_origins(&self) -> Result<BTreeMap<&str, Vec<&str>>, SourceError> {
+        let mut given: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for origin in &self.origins {
+            let (name, url) = origin.split_once('=').ok_or_else(|| SourceError::Origin(origin.clone()))?;
+            given.entry(name).or_default().push(url);
+        }
+        Ok(given)
     }
 
     /// The tables of the file; paths in it count from its folder.

@@ -75,6 +75,7 @@ mod limits;
 mod load;
 mod name_client;
 mod opening;
+mod origin_urls;
 mod path;
 mod pattern;
 mod probe;

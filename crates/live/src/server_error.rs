@@ -74,6 +74,12 @@ pub enum SettingProblem {
         "there is no origin: give the name that clients ask for and where its server is, as in a.test=http://127.0.0.1:8080"
     )]
     NoOrigins,
+    /// A name without a server.
+    #[error("no URL: give one, as in http://127.0.0.1:8080")]
+    NoUrl,
+    /// A path that no request can have.
+    #[error("'{0}' is no path: write it as in URLs, as in /healthz")]
+    CheckPath(String),
     /// A name that no request can have.
     #[error("'{0}' is no name of a host: write it as in URLs, as in www.a.test or a.test:8443")]
     OriginName(String),

@@ -54,8 +54,8 @@ pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::{
     CacheFile, CacheGauges, CacheLimits, CacheOutcome, DiskGauges, DiskTask, ExchangeNotes, FileNumber, Forwarding,
-    KeptEntry, KnownFile, PoolGauges, PoolLimits, Purge, Relay, RelayConfig, RelayGauges, ServerProtocol,
-    ServerTimeouts, StatedHits, windows_behind,
+    HealthCheck, HealthRules, KeptEntry, KnownFile, PoolGauges, PoolLimits, Purge, Relay, RelayConfig, RelayGauges,
+    ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};

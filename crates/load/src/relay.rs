@@ -4,20 +4,27 @@
 //! An exchange has a stream in front and one behind, each the other's peer. What comes on one is appended to the
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
-//! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says which requests are made again), `link` is a
-//! connection, `pool` the connections to one server, `processor` the time that requests take, `expiry` what is not waited for any longer, `drain` how it leaves,
-//! `reconfigure` how it gets other settings, `gauges` what it has at the moment.
+//! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says
+//! which requests are made again), `link` is a connection, `pool` the connections to one server (`client_turns` is who is next,
+//! `client_shares` how many each client has). `route` says where a request may go, `balance` to which of several servers it goes,
+//! `health` which of them are left out, `checks` how they are asked. `processor` is the time that requests take, `expiry` what is
+//! not waited for any longer, `drain` how it leaves, `reconfigure` how it gets other settings, `gauges` what it has at the moment.
 //! `cache` is what it remembers, `caching` how it is used, `keeping` what is said to its disk.
 
 mod admission;
+mod balance;
 mod cache;
 mod caching;
+mod checks;
+mod client_shares;
+mod client_turns;
 mod config;
 mod drain;
 mod exchange;
 mod expiry;
 mod fields;
 mod gauges;
+mod health;
 mod keeping;
 mod link;
 mod pending_request;
@@ -27,14 +34,19 @@ mod reconfigure;
 mod rejection;
 mod relayed;
 mod repeatable;
+mod route;
 
 pub use cache::{CacheFile, CacheLimits, CacheOutcome, DiskTask, FileNumber, KeptEntry, KnownFile, Purge, StatedHits};
-pub use config::{ExchangeNotes, Forwarding, PoolLimits, RelayConfig, ServerProtocol, ServerTimeouts, windows_behind};
+pub use config::{
+    ExchangeNotes, Forwarding, HealthCheck, HealthRules, PoolLimits, RelayConfig, ServerProtocol, ServerTimeouts,
+    windows_behind,
+};
 pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};
 use cache::{CACHE, Cache, FillId};
+use checks::ServerChecks;
 use fields::{FrontClient, passed_trailers, returned};
 use link::RelayConnection;
 use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportStream, Wire};
@@ -57,6 +69,12 @@ pub struct Relay {
     links: BTreeMap<ConnId, RelayConnection>,
     /// The connections behind, by their servers.
     pools: BTreeMap<HostId, ServerPool>,
+    /// How servers are asked whether they are well.
+    checks: ServerChecks,
+    /// How often a server was chosen for a request.
+    choices: u64,
+    /// Those of earlier settings that requests may still go to.
+    former_servers: Vec<Arc<[HostId]>>,
     /// Requests that have no stream behind yet.
     early: BTreeMap<StreamRef, PendingRequest>,
     /// The connections that are being opened, and their servers.
@@ -83,12 +101,15 @@ pub struct Relay {
 impl Relay {
     /// A relay that has no connections.
     pub fn new(config: RelayConfig) -> Relay {
-        Relay {
+        let mut relay = Relay {
             cache: config.cache.map(|limits| Box::new(Cache::new(limits))),
             processor: Processor::new(config.request_time).map(Box::new),
             config,
             links: BTreeMap::new(),
             pools: BTreeMap::new(),
+            checks: ServerChecks::default(),
+            choices: 0,
+            former_servers: Vec::new(),
             early: BTreeMap::new(),
             opening: BTreeMap::new(),
             stirring: BTreeSet::new(),
@@ -99,7 +120,9 @@ impl Relay {
             now: Time::ZERO,
             next_look: Time::NEVER,
             actions: VecDeque::new(),
-        }
+        };
+        relay.set_checks();
+        relay
     }
 
     /// The most bytes of a message that it has held at a time.
@@ -198,10 +221,15 @@ impl Relay {
         let Some(link) = self.links.get_mut(&conn) else { return };
         if link.is_behind() {
             link.stirred = now;
+            let has_answered = matches!(event, Event::Response { .. });
             if let Some(peer) = event.request().and_then(|id| link.peers.get_mut(&id)) {
                 peer.stirred = now;
+                peer.is_answered |= has_answered;
                 let is_unanswered = matches!(event, Event::Sent { .. } | Event::Refused { .. });
                 peer.repeatable = peer.repeatable.take_if(|_| is_unanswered);
+            }
+            if let Some(server) = link.server().filter(|_| has_answered) {
+                self.note_response(server);
             }
             return;
         }
@@ -268,13 +296,19 @@ impl Relay {
 }
 
 impl Program for Relay {
-    fn handle_opening(&mut self, now: Time, conn: ConnId, Tag(server): Tag) {
+    fn handle_opening(&mut self, now: Time, conn: ConnId, tag: Tag) {
         self.now = now;
-        self.opening.insert(conn, HostId(server));
+        match ServerChecks::server_of(tag) {
+            Some(server) => self.begin_check(conn, server),
+            None => _ = self.opening.insert(conn, HostId(tag.0)),
+        }
     }
 
     fn handle_open(&mut self, now: Time, conn: ConnId, opened: Opened) {
         self.now = now;
+        if self.checks.has(conn) {
+            return self.ask_check(conn, opened.protocol);
+        }
         self.look_later();
         let Opened { by, peer: address, protocol } = opened;
         let server = self.opening.remove(&conn).filter(|_| by == Opener::Us);
@@ -298,6 +332,10 @@ impl Program for Relay {
 
     fn handle_input(&mut self, now: Time, conn: ConnId, on: TransportStream, input: &[Chunk]) {
         self.now = now;
+        if self.checks.has(conn) {
+            self.hear_check(conn, input);
+            return self.turn();
+        }
         let Some(link) = self.links.get_mut(&conn).filter(|link| !link.is_closed) else { return };
         let result = link.session().handle_input(now, on, input);
         self.stir(conn);
@@ -310,10 +348,20 @@ impl Program for Relay {
 
     fn handle_close(&mut self, now: Time, conn: ConnId, how: Closed) {
         self.now = now;
+        if self.checks.has(conn) {
+            self.actions.push_back(Action::Close { conn });
+            self.end_check(conn);
+        }
         if let Some(server) = self.opening.remove(&conn) {
-            let refused = self.pool(server).failed();
-            refused.into_iter().for_each(|front| self.refuse(front, Rejection::BadGateway));
+            let failed = self.pool(server).failed();
+            self.note_failure(server);
+            failed.into_iter().for_each(|front| self.go_elsewhere(front));
             self.refill(server);
+        }
+        if let Some(server) =
+            self.links.get(&conn).filter(|link| link.leaves_unanswered()).and_then(|link| link.server())
+        {
+            self.note_failure(server);
         }
         if let Some(link) = self.links.get_mut(&conn) {
             link.is_ended = true;
@@ -334,6 +382,7 @@ impl Program for Relay {
         if self.next_look <= now {
             self.expire();
         }
+        self.handle_checks_due();
         self.read_due();
         self.turn();
     }
@@ -350,6 +399,7 @@ impl Program for Relay {
 
     fn poll_transmit(&mut self, now: Time, conn: ConnId, on: TransportStream, room: usize, out: &mut Wire) {
         self.now = now;
+        self.checks.poll_transmit(now, conn, room, out);
         let Some(link) = self.links.get_mut(&conn) else { return };
         link.session().poll_transmit(now, on, room, out);
         for ((other, stream), bytes) in link.poll_passed(now) {
@@ -365,7 +415,7 @@ impl Program for Relay {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        Some(self.next_look.min(self.next_reading())).filter(|at| *at != Time::NEVER)
+        Some(self.next_look.min(self.next_reading()).min(self.checks.deadline())).filter(|at| *at != Time::NEVER)
     }
 }
 

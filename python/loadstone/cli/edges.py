@@ -23,7 +23,8 @@ from loadstone.cli.console import Verb, examples, say
     "origins",
     metavar="NAME=URL",
     multiple=True,
-    help="Requests for the host NAME, or NAME:PORT, go to the server of the URL; give it once a name.",
+    help="Requests for the host NAME, or NAME:PORT, go to the server of the URL; "
+    "give it again for more names and servers.",
 )
 @click.option(
     "--listen",

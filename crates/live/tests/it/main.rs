@@ -13,6 +13,7 @@ mod operators;
 mod relays;
 mod reloads;
 mod serving;
+mod several_origins;
 mod simulated;
 mod smuggling;
 mod talk;

@@ -16,7 +16,7 @@ pub(crate) fn source(origins: &[(&str, SocketAddr)], given: &[(&str, Value)]) ->
     EdgeSource { file: None, origins, given }
 }
 
-fn with_control<T>(source: &EdgeSource, test: impl FnOnce(&Front, &EdgeControl) -> T) -> T {
+pub(crate) fn with_control<T>(source: &EdgeSource, test: impl FnOnce(&Front, &EdgeControl) -> T) -> T {
     let edge = EdgeProxy::of(source).unwrap();
     let front = Front { address: edge.address(), root: edge.root().map(<[u8]>::to_vec) };
     let control = edge.control();

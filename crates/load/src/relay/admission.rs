@@ -7,9 +7,10 @@ use super::rejection::Rejection;
 use crate::page::HostId;
 use loadstone_http::RequestHead;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// The server of a request, if it may be passed on.
-pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, HostId>) -> Result<HostId, Rejection> {
+/// The servers of a request, if it may be passed on.
+pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, Arc<[HostId]>>) -> Result<Arc<[HostId]>, Rejection> {
     let method = &head.method[..];
     if matches!(method, b"CONNECT" | b"TRACE") {
         return Err(Rejection::Method);
@@ -23,8 +24,8 @@ pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, HostId>) -> R
     if upgrades.flat_map(|(_, value)| value.split(|byte| *byte == b',')).any(|it| it.trim_ascii() != b"h2c") {
         return Err(Rejection::Upgrade);
     }
-    let server = server(&head.authority, servers).ok_or(Rejection::Misdirected)?;
-    if max_forwards(head) == Some(0) { Err(Rejection::LastHop) } else { Ok(server) }
+    let servers = servers_of(&head.authority, servers).ok_or(Rejection::Misdirected)?;
+    if max_forwards(head) == Some(0) { Err(Rejection::LastHop) } else { Ok(servers) }
 }
 
 /// By how many intermediaries a request may still be passed on (RFC 9110, section 7.6.2).
@@ -38,15 +39,15 @@ pub(super) fn is_idempotent(method: &[u8]) -> bool {
     matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"PUT" | b"DELETE")
 }
 
-/// The server of an authority: that of the name with its port, else that of the name alone.
-fn server(authority: &[u8], servers: &BTreeMap<String, HostId>) -> Option<HostId> {
+/// The servers of an authority: those of the name with its port, else those of the name alone.
+fn servers_of(authority: &[u8], servers: &BTreeMap<String, Arc<[HostId]>>) -> Option<Arc<[HostId]>> {
     let authority = std::str::from_utf8(authority).ok()?.to_ascii_lowercase();
     let name = || {
         let (name, port) = authority.rsplit_once(':')?;
         let is_port = !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
         servers.get(name).filter(|_| is_port)
     };
-    servers.get(&authority).or_else(name).copied()
+    servers.get(&authority).or_else(name).cloned()
 }
 
 /// RFC 9110, section 5.6.2.
@@ -55,10 +56,14 @@ fn is_token(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(is_one)
 }
 
-/// Whether it is a path and a query in visible ASCII (RFC 9112, section 3.2.1), or `*` (section 3.2.4).
+/// Whether it is a path and a query, or `*` (RFC 9112, section 3.2.4).
 fn is_target(method: &[u8], path: &[u8]) -> bool {
-    let is_path = path.first() == Some(&b'/') && path.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#');
-    is_path || (method == b"OPTIONS" && path == b"*")
+    is_path(path) || (method == b"OPTIONS" && path == b"*")
+}
+
+/// Whether it is a path and a query in visible ASCII (RFC 9112, section 3.2.1).
+pub(super) fn is_path(path: &[u8]) -> bool {
+    path.first() == Some(&b'/') && path.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#')
 }
 
 /// RFC 9110, section 5.5: no control characters but the tab.
@@ -79,10 +84,10 @@ mod tests {
     use loadstone_http::Fields;
 
     fn admitted(method: &[u8], authority: &[u8], path: &[u8], fields: &[(&[u8], &[u8])]) -> Result<u32, u16> {
-        let servers = [("a.test".to_owned(), HostId(1)), ("b.test:81".to_owned(), HostId(2))].into();
+        let servers = [("a.test", 1), ("b.test:81", 2)].map(|(name, at)| (name.to_owned(), [HostId(at)].into())).into();
         let [method, authority, path] = [method, authority, path].map(Bytes::copy_from_slice);
         let head = RequestHead::new(method, authority, path, Fields::from_pairs(fields.iter().copied()));
-        admit(&head, &servers).map(|HostId(host)| host).map_err(Rejection::status)
+        admit(&head, &servers).map(|servers| servers[0].0).map_err(Rejection::status)
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::link::Peer;
 use super::pending_request::PendingRequest;
 use super::pool::Wanted;
 use super::rejection::Rejection;
+use super::route::RequestRoute;
 use super::{Relay, StreamRef};
 use crate::page::HostId;
 use loadstone_http::{Chunk, Event, RequestId, ResponseHead};
@@ -26,20 +27,20 @@ impl Relay {
         match cache.course(&early.head, now) {
             Course::Pass => self.pass(front),
             Course::Answer(answer, outcome, fill) => {
-                let server = self.early.remove(&front).map(|early| early.server);
+                let servers = self.early.remove(&front).map(|early| early.route.servers);
                 self.serve(front, answer, outcome);
-                if let (Some(fill), Some(server)) = (fill, server) {
-                    self.begin_fill(*fill, server);
+                if let (Some(fill), Some(servers)) = (fill, servers) {
+                    self.begin_fill(*fill, servers);
                 }
             }
             Course::Join(id) => self.subscribe(front, id),
             Course::Fill(mut fill) => {
                 fill.leader = Some(front);
-                let server = early.server;
+                let servers = early.route.servers.clone();
                 let Some(cache) = &mut self.cache else { return };
                 let id = cache.begin(*fill);
                 self.subscribe(front, id);
-                self.ask(id, server);
+                self.ask(id, servers);
             }
             Course::Fetch(number) => cache.wait(front, number),
             Course::Unanswered => self.refuse(front, Rejection::NotStored),
@@ -72,18 +73,20 @@ impl Relay {
         self.link(to).respond(stream, head, now);
     }
 
-    fn begin_fill(&mut self, fill: CacheFill, server: HostId) {
+    fn begin_fill(&mut self, fill: CacheFill, servers: Arc<[HostId]>) {
         let Some(cache) = &mut self.cache else { return };
         let id = cache.begin(fill);
-        self.ask(id, server);
+        self.ask(id, servers);
     }
 
-    /// Asks the server for a fill.
-    fn ask(&mut self, id: FillId, server: HostId) {
+    /// Asks a server for a fill.
+    fn ask(&mut self, id: FillId, servers: Arc<[HostId]>) {
         let now = self.now;
         let Some(fill) = self.cache.as_ref().and_then(|cache| cache.fills.get(&id)) else { return };
         let place = (CACHE, RequestId(id.0));
-        self.early.insert(place, PendingRequest::complete(fill.request.clone(), server, place.1, now));
+        let client = fill.leader.map_or(CACHE, |(client, _)| client);
+        let route = RequestRoute::new(client, servers);
+        self.early.insert(place, PendingRequest::complete(fill.request.clone(), route, place.1, now));
         self.seek(place, Wanted::Any);
     }
 

@@ -1,5 +1,6 @@
 //! How a relay behaves.
 
+use super::admission::is_path;
 use super::cache::CacheLimits;
 use super::link::MAX_STREAMS;
 use crate::page::HostId;
@@ -24,14 +25,17 @@ pub struct RelayConfig {
     pub server_sessions: Arc<SessionFactory>,
     /// What servers are presumed to speak until a connection is open.
     pub server_protocol: ServerProtocol,
-    /// The servers, by the authorities that requests name, in lower case. One without a port is meant with any.
-    pub servers: BTreeMap<String, HostId>,
+    /// The servers, by the authorities that requests name, in lower case. One without a port is meant with any. Of several,
+    /// each has all of the name.
+    pub servers: BTreeMap<String, Arc<[HostId]>>,
     /// What servers are told of the client.
     pub forwarding: Forwarding,
     /// The connections behind.
     pub pool: PoolLimits,
     /// How long it waits for a client.
     pub timeouts: Timeouts,
+    /// Which servers it leaves out.
+    pub health: HealthRules,
     /// How long it waits for a server.
     pub server_timeouts: ServerTimeouts,
     /// What it keeps of requests.
@@ -45,16 +49,17 @@ pub struct RelayConfig {
 }
 
 impl RelayConfig {
-    /// A relay without limits, as in the simulator. It speaks HTTP/1.1 to servers.
+    /// A relay without limits, as in the simulator: with one server for each name, to which it speaks HTTP/1.1.
     pub fn new(servers: BTreeMap<String, HostId>, sessions: Arc<SessionFactory>) -> RelayConfig {
         RelayConfig {
             server_sessions: sessions.clone(),
             server_protocol: ServerProtocol::Http1,
             sessions,
-            servers,
+            servers: servers.into_iter().map(|(name, server)| (name, [server].into())).collect(),
             forwarding: Forwarding::Via,
             pool: PoolLimits::UNLIMITED,
             timeouts: Timeouts::ENDLESS,
+            health: HealthRules::ALL_USED,
             server_timeouts: ServerTimeouts::ENDLESS,
             max_kept: MaxKept::UNLIMITED,
             notes: ExchangeNotes::Dropped,
@@ -118,11 +123,47 @@ pub struct PoolLimits {
     pub connections: usize,
     /// Requests that wait for one of them.
     pub waiting: usize,
+    /// How many of those that other clients leave one client may have, in percent, of both; at least one. (Of connections that
+    /// carry one request at a time.)
+    pub client_share: u32,
 }
 
 impl PoolLimits {
     /// Whatever comes.
-    pub const UNLIMITED: PoolLimits = PoolLimits { connections: usize::MAX, waiting: usize::MAX };
+    pub const UNLIMITED: PoolLimits = PoolLimits { connections: usize::MAX, waiting: usize::MAX, client_share: 100 };
+}
+
+/// When a relay leaves out a server, as long as another one of the name is healthy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HealthRules {
+    /// After so many failures in a row: it cannot be reached, closes a connection without a response, or is silent.
+    pub failures: u32,
+    /// For so long. Then one request tries it. Where servers are asked they come back by their answers alone.
+    pub pause: Duration,
+    /// How servers are asked whether they are well, if they are.
+    pub check: Option<HealthCheck>,
+}
+
+/// How servers are asked whether they are well: a status from 200 to 399 is a yes, all else and silence a no. So many as failures
+/// in a row leave a server out, and two as yes bring it back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HealthCheck {
+    /// For what they are asked, with GET.
+    pub(super) path: String,
+    /// After which time again.
+    pub(super) interval: Duration,
+}
+
+impl HealthCheck {
+    /// A check by this path and query; none, if no request can have it.
+    pub fn new(path: String, interval: Duration) -> Option<HealthCheck> {
+        is_path(path.as_bytes()).then_some(HealthCheck { path, interval })
+    }
+}
+
+impl HealthRules {
+    /// Never.
+    pub const ALL_USED: HealthRules = HealthRules { failures: u32::MAX, pause: Duration::ZERO, check: None };
 }
 
 /// How long a relay waits for a server.

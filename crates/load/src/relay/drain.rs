@@ -11,6 +11,7 @@ impl Relay {
     pub fn shut_down(&mut self, now: Time) {
         self.now = now;
         self.is_draining = true;
+        self.set_checks();
         let conns: Vec<ConnId> = self.links.keys().copied().collect();
         conns.into_iter().for_each(|conn| self.leave(conn));
         let unused: Vec<ConnId> =

@@ -10,14 +10,13 @@ use super::pool::{PoolPlace, ServerPool, Wanted};
 use super::rejection::Rejection;
 use super::relayed::RelayedExchange;
 use super::repeatable::RepeatableRequest;
-use super::{ExchangeNotes, Relay, StreamRef};
+use super::route::RequestRoute;
+use super::{ExchangeNotes, Relay, RelayConfig, StreamRef};
 use crate::page::HostId;
 use crate::{Action, ConnId, Ending, Exchange, MaxKept, Tag};
 use loadstone_http::{Body, Content, Event, RequestHead, RequestId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
-const MAX_TRIES: u32 = 2;
 
 impl Relay {
     /// A request has come, which needs a connection to its server.
@@ -33,13 +32,12 @@ impl Relay {
             return self.note_over(front, Ending::CutShort);
         }
         self.note_begun(front, RelayedExchange::new(Arc::new(head.excerpt(&[])), now, kept));
-        let server = admit(head, &self.config.servers);
-        match server.and_then(|server| Ok((server, forwarded(head, client, self.config.forwarding)?))) {
-            Ok((server, Forwarded { head, length })) => {
+        let servers = admit(head, &self.config.servers);
+        match servers.and_then(|servers| Ok((servers, forwarded(head, client, self.config.forwarding)?))) {
+            Ok((servers, Forwarded { head, length })) => {
                 let read_at = self.occupy(front);
-                let (behind, tries, events) = (None, 0, Vec::new());
-                self.early
-                    .insert(front, PendingRequest { head, length, server, since: now, read_at, behind, tries, events });
+                let (route, behind, events) = (RequestRoute::new(front.0, servers), None, Vec::new());
+                self.early.insert(front, PendingRequest { head, length, route, since: now, read_at, behind, events });
                 self.proceed(front);
             }
             Err(why) => self.link(front.0).reject(front.1, why),
@@ -59,7 +57,7 @@ impl Relay {
     /// Lets requests go on that have waited for others on their connection.
     fn go_on(&mut self, conn: ConnId) {
         let all = (conn, RequestId(0))..=(conn, RequestId(u32::MAX));
-        let waiting = self.early.range(all).filter(|(_, early)| early.tries == 0).map(|(front, _)| *front);
+        let waiting = self.early.range(all).filter(|(_, early)| early.is_untried()).map(|(front, _)| *front);
         for front in waiting.collect::<Vec<_>>() {
             self.proceed(front);
         }
@@ -81,15 +79,17 @@ impl Relay {
         }
     }
 
-    /// Looks for a connection for a request.
+    /// Looks for a server and a connection for a request.
     pub(super) fn seek(&mut self, front: StreamRef, wanted: Wanted) {
-        let Some(early) = self.early.get_mut(&front) else { return };
-        early.tries += 1;
-        let (server, tries) = (early.server, early.tries);
-        if tries > MAX_TRIES {
-            return self.refuse(front, Rejection::BadGateway);
-        }
-        match self.place(front, server, wanted) {
+        let Some(early) = self.early.get(&front) else { return };
+        let client = early.route.client;
+        let chosen = if early.route.goes_on() { self.choose(&early.route) } else { None };
+        let Some(server) = chosen else { return self.refuse(front, Rejection::BadGateway) };
+        self.note_chosen(server);
+        self.early.entry(front).and_modify(|early| early.route.server = Some(server));
+        let limits = self.config.pool;
+        self.tidy(server);
+        match self.pool(server).place(client, front, wanted, limits) {
             PoolPlace::Free(conn) => self.take(conn, front),
             PoolPlace::Opening => self.open(server),
             PoolPlace::Waiting => {}
@@ -97,23 +97,28 @@ impl Relay {
         }
     }
 
-    fn place(&mut self, front: StreamRef, server: HostId, wanted: Wanted) -> PoolPlace {
-        let limits = self.config.pool;
-        loop {
-            match self.pool(server).place(front, wanted, limits) {
-                // What has just come on it is yet to be noted.
-                PoolPlace::Free(conn) if !self.links.get(&conn).is_some_and(|link| link.is_free()) => {
-                    self.pool(server).note(conn, false);
-                }
-                place => return place,
-            }
+    /// Notes what has just come on connections, so that those which are said to be free are.
+    fn tidy(&mut self, server: HostId) {
+        while let Some(conn) = self.pool(server).first_free()
+            && !self.links.get(&conn).is_some_and(|link| link.is_free())
+        {
+            self.pool(server).note_taken(conn);
         }
     }
 
     /// What leads to a server.
     pub(super) fn pool(&mut self, server: HostId) -> &mut ServerPool {
-        let presumed = self.config.server_protocol.protocol();
-        self.pools.entry(server).or_insert_with(|| ServerPool::new(presumed))
+        Relay::pool_of(&mut self.pools, &self.config, server)
+    }
+
+    /// The same, where the settings are wanted meanwhile.
+    pub(super) fn pool_of<'p>(
+        pools: &'p mut BTreeMap<HostId, ServerPool>,
+        config: &RelayConfig,
+        server: HostId,
+    ) -> &'p mut ServerPool {
+        let presumed = config.server_protocol.protocol();
+        pools.entry(server).or_insert_with(|| ServerPool::new(presumed))
     }
 
     fn open(&mut self, to: HostId) {
@@ -123,10 +128,13 @@ impl Relay {
 
     /// A request has its connection.
     pub(super) fn take(&mut self, conn: ConnId, front: StreamRef) {
-        let is_ready = self.early.get_mut(&front).is_some_and(|early| {
-            early.behind = Some(conn);
-            early.is_ready()
-        });
+        let Some(early) = self.early.get_mut(&front) else { return };
+        early.behind = Some(conn);
+        early.route.note_connection();
+        let (client, server, is_ready) = (early.route.client, early.route.server, early.is_ready());
+        if let Some(server) = server {
+            self.pool(server).take(conn, client);
+        }
         if is_ready {
             self.join(front);
         } else if let Some(half) = self.link(conn).as_behind() {
@@ -151,7 +159,7 @@ impl Relay {
             self.early.entry(front).and_modify(|early| early.behind = None);
             return self.seek(front, Wanted::Any);
         }
-        let Some(PendingRequest { mut head, length, mut events, tries, .. }) = self.early.remove(&front) else {
+        let Some(PendingRequest { mut head, length, mut events, route, .. }) = self.early.remove(&front) else {
             return;
         };
         let is_empty = matches!(events.first(), Some(Event::End { .. }));
@@ -171,7 +179,7 @@ impl Relay {
         let was_used = link.as_behind().is_some_and(|half| std::mem::replace(&mut half.was_used, true));
         let is_safe_if_lost = was_used && is_idempotent(&head.method);
         let peer = match is_empty {
-            true => Peer::of_request(front, now, RepeatableRequest { head, tries, is_safe_if_lost }),
+            true => Peer::of_request(front, now, RepeatableRequest { head, route, is_safe_if_lost }),
             false => Peer::of_upload(front, now),
         };
         link.peers.insert(stream, peer);
@@ -185,30 +193,32 @@ impl Relay {
     pub(super) fn offer(&mut self, conn: ConnId) {
         let is_draining = self.is_draining;
         let Some(server) = self.links.get(&conn).and_then(|link| link.server()) else { return };
-        while self.links.get(&conn).is_some_and(|link| link.is_free())
-            && let Some(front) = self.pool(server).next_waiting()
-        {
-            self.take(conn, front);
-        }
         self.note_free(conn);
+        self.refill(server);
         if is_draining && self.links.get(&conn).is_some_and(|link| link.is_unused() && !link.is_closed) {
             self.lose(conn, Rejection::BadGateway);
         }
     }
 
-    /// Notes whether a connection behind takes one more request.
+    /// Notes what a connection behind carries, and whether it takes one more request.
     fn note_free(&mut self, conn: ConnId) {
         let Some(link) = self.links.get(&conn) else { return };
-        if let (Some(server), is_free) = (link.server(), link.is_free()) {
-            self.pool(server).note(conn, is_free);
+        let (carried, is_free) = (link.carried(), link.is_free());
+        if let Some(server) = link.server() {
+            self.pool(server).note(conn, carried, is_free);
         }
     }
 
-    /// Opens connections for requests that have waited for room.
+    /// Requests that wait get what there is: connections that are free, and others that are opened for them.
     pub(super) fn refill(&mut self, server: HostId) {
         let limits = self.config.pool;
-        while self.pool(server).poll_open(limits) {
-            self.open(server);
+        while self.pool(server).has_waiting() {
+            self.tidy(server);
+            match self.pool(server).place_waiting(limits) {
+                Some((front, PoolPlace::Free(conn))) => self.take(conn, front),
+                Some(_) => self.open(server),
+                None => return,
+            }
         }
     }
 
@@ -217,7 +227,7 @@ impl Relay {
         if let Some(early) = self.early.remove(&(conn, id)) {
             match early.behind {
                 Some(behind) => self.release_taken(behind, (conn, id)),
-                None => self.pool(early.server).forget((conn, id)),
+                None => self.forget((conn, id), &early.route),
             }
         }
         let Some(peer) = self.links.get_mut(&conn).and_then(|link| link.peers.remove(&id)) else { return };
@@ -276,10 +286,17 @@ impl Relay {
         self.actions.push_back(Action::Abort { conn });
     }
 
+    /// A request that has no connection wants none any more.
+    fn forget(&mut self, front: StreamRef, route: &RequestRoute) {
+        if let Some(server) = route.server {
+            self.pool(server).forget(route.client, front);
+        }
+    }
+
     /// A request gets no connection to its server.
     pub(super) fn refuse(&mut self, front: StreamRef, why: Rejection) {
         if let Some(early) = self.early.remove(&front) {
-            self.pool(early.server).forget(front);
+            self.forget(front, &early.route);
             if let (CACHE, fill) = front {
                 return self.fail_fill(FillId(fill.0), why);
             }

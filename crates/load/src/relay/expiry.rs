@@ -62,10 +62,32 @@ impl Relay {
             Late::Idle(conn) => self.leave(conn),
             Late::Client(conn) => self.lose(conn, Rejection::BadGateway),
             Late::Request((conn, stream)) => self.end_late_request(conn, stream),
-            Late::Connection(front) => self.refuse(front, Rejection::Busy),
-            Late::Server(conn) => self.give_up_connection(conn, Rejection::Silent),
-            Late::Response(behind) => self.give_up_behind(behind, Rejection::Silent),
+            Late::Connection(front) => self.end_unopened(front),
+            Late::Server(conn) => {
+                self.note_silent(conn);
+                self.give_up_connection(conn, Rejection::Silent);
+            }
+            Late::Response(behind) => {
+                self.note_silent(behind.0);
+                self.give_up_behind(behind, Rejection::Silent);
+            }
             Late::Unused(conn) => self.lose(conn, Rejection::BadGateway),
+        }
+    }
+
+    /// A request has no connection to its server. If one is being opened, the server does not answer.
+    fn end_unopened(&mut self, front: StreamRef) {
+        let server = self.early.get(&front).and_then(|early| early.route.server);
+        if let Some(server) = server.filter(|server| self.pool(*server).is_opening_for(front)) {
+            self.note_failure(server);
+        }
+        self.refuse(front, Rejection::Busy);
+    }
+
+    /// A server is silent on a connection.
+    fn note_silent(&mut self, conn: ConnId) {
+        if let Some(server) = self.links.get(&conn).and_then(|link| link.server()) {
+            self.note_failure(server);
         }
     }
 

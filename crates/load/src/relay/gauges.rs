@@ -18,7 +18,7 @@ pub struct RelayGauges {
 }
 
 /// What leads to a server at the moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolGauges {
     /// Connections that are open.
     pub open: u64,
@@ -28,6 +28,8 @@ pub struct PoolGauges {
     pub opening: u64,
     /// Requests for which there is no room.
     pub waiting: u64,
+    /// Whether the server is not left out.
+    pub is_healthy: bool,
 }
 
 /// What a cache has at the moment.

@@ -81,6 +81,8 @@ pub(super) struct Peer {
     pub(super) passed: u64,
     /// All has come from there.
     pub(super) is_finished: bool,
+    /// Behind: its response has begun.
+    pub(super) is_answered: bool,
     trailers: Fields,
     /// Behind: when it was last the client's turn, or anything moved.
     pub(super) stirred: Time,
@@ -96,7 +98,7 @@ impl Peer {
     /// What belongs to a stream whose content comes from the cache.
     pub(super) fn of_cache() -> Peer {
         let (trailers, stirred) = (Fields::default(), Time::ZERO);
-        Peer { place: None, passed: 0, is_finished: false, trailers, stirred, repeatable: None }
+        Peer { place: None, passed: 0, is_finished: false, is_answered: false, trailers, stirred, repeatable: None }
     }
 
     /// What belongs to a stream behind on which a request without content goes out now.
@@ -318,9 +320,22 @@ impl RelayConnection {
         self.peers.iter().filter(|(_, peer)| is_safe(peer)).map(|(stream, _)| *stream).collect()
     }
 
+    /// Whether its end would be a failure of the server: a request has no response, and its connection was not one that the server
+    /// may have closed before the request came.
+    pub(super) fn leaves_unanswered(&self) -> bool {
+        let safe = self.safe_if_lost();
+        self.is_behind() && self.peers.iter().any(|(stream, peer)| !peer.is_answered && !safe.contains(stream))
+    }
+
     /// Whether it carries nothing, and is kept for nothing.
     pub(super) fn is_unused(&self) -> bool {
         self.peers.is_empty() && matches!(&self.half, Half::Behind(it) if it.kept_for.is_empty())
+    }
+
+    /// How many exchanges it carries, or is kept for.
+    pub(super) fn carried(&self) -> usize {
+        let kept_for = if let Half::Behind(behind) = &self.half { behind.kept_for.len() } else { 0 };
+        self.peers.len() + kept_for
     }
 
     /// Whether it takes one more request.

@@ -1,7 +1,7 @@
 //! A request that has no stream behind yet.
 
+use super::route::RequestRoute;
 use crate::ConnId;
-use crate::page::HostId;
 use loadstone_http::{Event, RequestHead, RequestId};
 use loadstone_units::Time;
 use std::sync::Arc;
@@ -13,28 +13,26 @@ pub(super) struct PendingRequest {
     pub(super) head: Arc<RequestHead>,
     /// The length that it announces for its content.
     pub(super) length: Option<u64>,
-    pub(super) server: HostId,
+    pub(super) route: RequestRoute,
     pub(super) since: Time,
     /// When the processor has looked at it.
     pub(super) read_at: Time,
     /// The connection that it goes out on, once there is one.
     pub(super) behind: Option<ConnId>,
-    /// How many connections it has had.
-    pub(super) tries: u32,
     /// What has come of it besides.
     pub(super) events: Vec<Event>,
 }
 
 impl PendingRequest {
     /// A request without content that is complete; `id` is that of its stream.
-    pub(super) fn complete(head: Arc<RequestHead>, server: HostId, id: RequestId, now: Time) -> PendingRequest {
+    pub(super) fn complete(head: Arc<RequestHead>, route: RequestRoute, id: RequestId, now: Time) -> PendingRequest {
         let events = vec![Event::End { id }];
-        PendingRequest { head, length: None, server, since: now, read_at: now, behind: None, tries: 0, events }
+        PendingRequest { head, length: None, route, since: now, read_at: now, behind: None, events }
     }
 
     /// Whether it has not looked for a connection yet.
     pub(super) fn is_untried(&self) -> bool {
-        self.tries == 0
+        self.route.server.is_none()
     }
 
     /// Whether all has come of it, and it has no content; unknown as long as nothing follows its head.

@@ -1,9 +1,12 @@
 //! The connections to one server, and the requests that wait for one.
 
+use super::client_shares::ClientShares;
+use super::client_turns::ClientTurns;
+use super::health::ServerHealth;
 use super::{PoolGauges, PoolLimits, StreamRef};
 use crate::ConnId;
 use loadstone_http::Protocol;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The connections to one server, and the requests that wait for one.
 #[derive(Debug)]
@@ -11,15 +14,33 @@ pub(super) struct ServerPool {
     /// Whether a connection carries many requests at a time: as the last one that was opened does, or else as is presumed.
     is_multiplexed: bool,
     /// Connections that are open.
-    open: BTreeSet<ConnId>,
+    open: BTreeMap<ConnId, PoolConnection>,
+    /// How many exchanges all of them carry.
+    carried: usize,
     /// Those of them that take a request.
     free: BTreeSet<ConnId>,
     /// How many are being opened.
     opening: usize,
-    /// Requests for which one is being opened. They take connections in the order of their streams.
-    openers: BTreeSet<StreamRef>,
-    /// Requests for which there was no room. They take connections in the order in which they came.
-    queue: VecDeque<StreamRef>,
+    /// Requests for which one is being opened, and their clients. They take connections in the order of their streams.
+    openers: BTreeMap<StreamRef, ConnId>,
+    /// Requests for which there was no room.
+    queue: ClientTurns,
+    /// How many connections each client has, open or being opened: none of those that carry many requests, where no client
+    /// stops another one.
+    shares: ClientShares,
+    /// How the server has done.
+    pub(super) health: ServerHealth,
+    /// When it was last chosen for a request, counted in choices.
+    pub(super) chosen: u64,
+}
+
+/// A connection that is open.
+#[derive(Debug, Default)]
+struct PoolConnection {
+    /// How many exchanges it carries.
+    carried: usize,
+    /// The client that has it, if it carries one request at a time.
+    client: Option<ConnId>,
 }
 
 /// How a request gets a connection.
@@ -48,32 +69,64 @@ impl ServerPool {
     pub(super) fn new(presumed: Protocol) -> ServerPool {
         ServerPool {
             is_multiplexed: presumed.is_multiplexed(),
-            open: BTreeSet::new(),
+            open: BTreeMap::new(),
+            carried: 0,
             free: BTreeSet::new(),
             opening: 0,
-            openers: BTreeSet::new(),
-            queue: VecDeque::new(),
+            openers: BTreeMap::new(),
+            queue: ClientTurns::default(),
+            shares: ClientShares::default(),
+            health: ServerHealth::default(),
+            chosen: 0,
         }
     }
 
-    /// Finds a request its place.
-    pub(super) fn place(&mut self, front: StreamRef, wanted: Wanted, limits: PoolLimits) -> PoolPlace {
-        let has_room = self.has_room(limits);
-        if (wanted == Wanted::Any || !has_room)
-            && let Some(conn) = self.free.first()
-        {
-            return PoolPlace::Free(*conn);
+    /// Finds a request of a client its place.
+    pub(super) fn place(&mut self, client: ConnId, front: StreamRef, wanted: Wanted, limits: PoolLimits) -> PoolPlace {
+        if self.is_multiplexed || self.shares.has_room(client, limits) {
+            let has_room = self.has_room(limits);
+            if (wanted == Wanted::Any || !has_room)
+                && let Some(conn) = self.first_free()
+            {
+                return PoolPlace::Free(conn);
+            }
+            if has_room && !self.awaits_one_for_all() {
+                self.await_one(client, front);
+                return PoolPlace::Opening;
+            }
         }
-        if has_room && !self.awaits_one_for_all() {
-            self.opening += 1;
-            self.openers.insert(front);
-            return PoolPlace::Opening;
-        }
-        if self.queue.len() >= limits.waiting {
+        let (own, all) = (self.queue.of(client), self.queue.len());
+        if all >= limits.waiting || !limits.may_have_more(own, all, limits.waiting) {
             return PoolPlace::None;
         }
-        self.queue.push_back(front);
+        self.queue.push(client, front);
         PoolPlace::Waiting
+    }
+
+    /// What the next of those who wait gets, if there is something for one.
+    pub(super) fn place_waiting(&mut self, limits: PoolLimits) -> Option<(StreamRef, PoolPlace)> {
+        let free = self.first_free();
+        if free.is_none() && (!self.has_room(limits) || self.awaits_one_for_all()) {
+            return None;
+        }
+        let (client, front) = self.queue.pop(|client| self.is_multiplexed || self.shares.has_room(client, limits))?;
+        if let Some(conn) = free {
+            return Some((front, PoolPlace::Free(conn)));
+        }
+        self.await_one(client, front);
+        Some((front, PoolPlace::Opening))
+    }
+
+    /// A connection is opened for a request.
+    fn await_one(&mut self, client: ConnId, front: StreamRef) {
+        self.opening += 1;
+        self.openers.insert(front, client);
+        self.shares.add(client);
+    }
+
+    /// A connection that takes a request.
+    pub(super) fn first_free(&self) -> Option<ConnId> {
+        self.free.first().copied()
     }
 
     fn has_room(&self, limits: PoolLimits) -> bool {
@@ -89,64 +142,97 @@ impl ServerPool {
     pub(super) fn opened(&mut self, conn: ConnId, protocol: Protocol) -> Option<StreamRef> {
         self.is_multiplexed = protocol.is_multiplexed();
         self.opening -= 1;
-        self.open.insert(conn);
-        self.openers.pop_first()
+        self.open.insert(conn, PoolConnection::default());
+        self.first_opener()
     }
 
     /// A connection could not be opened. Which requests that leaves without one: all who wait, if it was for all of them.
     pub(super) fn failed(&mut self) -> Vec<StreamRef> {
         self.opening -= 1;
         let is_for_all = self.is_multiplexed && self.open.is_empty() && self.opening == 0;
-        let waiting = if is_for_all { std::mem::take(&mut self.queue) } else { VecDeque::new() };
-        self.openers.pop_first().into_iter().chain(waiting).collect()
+        let waiting = if is_for_all { self.queue.take() } else { Vec::new() };
+        self.first_opener().into_iter().chain(waiting).collect()
     }
 
-    /// The next request that waits, for a connection that takes one.
-    pub(super) fn next_waiting(&mut self) -> Option<StreamRef> {
-        self.queue.pop_front()
+    fn first_opener(&mut self) -> Option<StreamRef> {
+        let (front, client) = self.openers.pop_first()?;
+        self.shares.remove(client);
+        Some(front)
     }
 
-    /// Notes whether a connection takes a request.
-    pub(super) fn note(&mut self, conn: ConnId, is_free: bool) {
-        if !is_free {
-            self.free.remove(&conn);
-        } else if self.open.contains(&conn) {
-            self.free.insert(conn);
+    /// A request of a client takes a connection.
+    pub(super) fn take(&mut self, conn: ConnId, client: ConnId) {
+        if let Some(taken) = self.open.get_mut(&conn).filter(|_| !self.is_multiplexed) {
+            self.shares.add(client);
+            taken.client.replace(client).into_iter().for_each(|before| self.shares.remove(before));
         }
+    }
+
+    /// Notes how many exchanges a connection carries, and whether it takes one more.
+    pub(super) fn note(&mut self, conn: ConnId, carried: usize, is_free: bool) {
+        let Some(known) = self.open.get_mut(&conn) else { return };
+        self.carried = self.carried - known.carried + carried;
+        known.carried = carried;
+        if let Some(client) = known.client.take_if(|_| carried == 0) {
+            self.shares.remove(client);
+        }
+        if is_free {
+            self.free.insert(conn);
+        } else {
+            self.free.remove(&conn);
+        }
+    }
+
+    /// Notes that a connection takes no request.
+    pub(super) fn note_taken(&mut self, conn: ConnId) {
+        self.free.remove(&conn);
     }
 
     /// A connection is lost.
     pub(super) fn lost(&mut self, conn: ConnId) {
-        self.open.remove(&conn);
         self.free.remove(&conn);
+        let Some(PoolConnection { carried, client }) = self.open.remove(&conn) else { return };
+        self.carried -= carried;
+        client.into_iter().for_each(|client| self.shares.remove(client));
     }
 
-    /// Whether one more connection is to be opened: for a request that has waited for room.
-    pub(super) fn poll_open(&mut self, limits: PoolLimits) -> bool {
-        let may_open = self.has_room(limits) && !self.awaits_one_for_all();
-        let next = if may_open { self.queue.pop_front() } else { None };
-        next.is_some_and(|front| {
-            self.opening += 1;
-            self.openers.insert(front)
-        })
-    }
-
-    /// A request that has no connection wants none any more.
-    pub(super) fn forget(&mut self, front: StreamRef) {
-        if !self.openers.remove(&front) {
-            self.queue.retain(|waiting| *waiting != front);
+    /// A request of a client that has no connection wants none any more.
+    pub(super) fn forget(&mut self, client: ConnId, front: StreamRef) {
+        match self.openers.remove(&front) {
+            Some(client) => self.shares.remove(client),
+            None => self.queue.forget(client, front),
         }
+    }
+
+    /// Those who wait for room, who wait here no longer.
+    pub(super) fn take_waiting(&mut self) -> Vec<StreamRef> {
+        self.queue.take()
+    }
+
+    /// Whether a connection is being opened for this request.
+    pub(super) fn is_opening_for(&self, front: StreamRef) -> bool {
+        self.openers.contains_key(&front)
+    }
+
+    /// How many exchanges are under way, or wait for a connection.
+    pub(super) fn load(&self) -> usize {
+        self.carried + self.openers.len() + self.queue.len()
+    }
+
+    /// Whether somebody waits for room.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.queue.len() > 0
     }
 
     /// Whether it has no connection, and nobody waits for one.
     pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty() && self.opening == 0 && self.queue.is_empty()
+        self.open.is_empty() && self.opening == 0 && !self.has_waiting()
     }
 
     /// What leads to the server at the moment, where so many connections are unused.
     pub(super) fn gauges(&self, idle: u64) -> PoolGauges {
         let [open, opening, waiting] = [self.open.len(), self.opening, self.queue.len()].map(|count| count as u64);
-        PoolGauges { open, idle, opening, waiting }
+        PoolGauges { open, idle, opening, waiting, is_healthy: self.health.is_healthy() }
     }
 }
 
@@ -155,67 +241,73 @@ mod tests {
     use super::*;
     use loadstone_http::RequestId;
 
-    const LIMITS: PoolLimits = PoolLimits { connections: 2, waiting: 2 };
+    const LIMITS: PoolLimits = PoolLimits { connections: 2, waiting: 2, client_share: 100 };
+    const CLIENT: ConnId = ConnId(0);
 
     fn stream(number: u32) -> StreamRef {
-        (ConnId(0), RequestId(number))
+        (CLIENT, RequestId(number))
+    }
+
+    /// Whether one more connection is opened for those who wait.
+    fn opens(pool: &mut ServerPool) -> bool {
+        pool.place_waiting(LIMITS).is_some_and(|(_, place)| place == PoolPlace::Opening)
     }
 
     #[test]
     fn connections_are_opened_up_to_the_limit_then_requests_wait_in_their_order_and_then_are_refused() {
         let mut pool = ServerPool::new(Protocol::Http1);
-        let place = |pool: &mut ServerPool, number| pool.place(stream(number), Wanted::Any, LIMITS);
+        let place = |pool: &mut ServerPool, number| pool.place(CLIENT, stream(number), Wanted::Any, LIMITS);
         let places = [1, 2, 3, 4, 5].map(|number| place(&mut pool, number));
         assert_eq!(
             places,
             [PoolPlace::Opening, PoolPlace::Opening, PoolPlace::Waiting, PoolPlace::Waiting, PoolPlace::None]
         );
         assert_eq!(pool.opened(ConnId(7), Protocol::Http1), Some(stream(1)));
-        assert_eq!(pool.next_waiting(), Some(stream(3)), "who waits is first");
-        pool.forget(stream(4));
-        assert_eq!(pool.next_waiting(), None);
-        pool.note(ConnId(7), true);
+        pool.forget(CLIENT, stream(4));
+        pool.note(ConnId(7), 0, true);
+        assert_eq!(pool.place_waiting(LIMITS), Some((stream(3), PoolPlace::Free(ConnId(7)))), "who waits is first");
+        assert_eq!(pool.place_waiting(LIMITS), None);
         assert_eq!(place(&mut pool, 6), PoolPlace::Free(ConnId(7)));
     }
 
     #[test]
     fn a_connection_that_fails_costs_one_request_and_makes_room_for_another() {
         let mut pool = ServerPool::new(Protocol::Http1);
-        (1..=3).for_each(|number| _ = pool.place(stream(number), Wanted::Any, LIMITS));
-        assert!(!pool.poll_open(LIMITS), "there is no room");
+        (1..=3).for_each(|number| _ = pool.place(CLIENT, stream(number), Wanted::Any, LIMITS));
+        assert!(!opens(&mut pool), "there is no room");
         assert_eq!(pool.failed(), [stream(1)]);
-        assert!(pool.poll_open(LIMITS) && !pool.poll_open(LIMITS));
+        assert!(opens(&mut pool) && !opens(&mut pool));
         let opened = [1, 2].map(|number| pool.opened(ConnId(number), Protocol::Http1));
         assert_eq!(opened, [Some(stream(2)), Some(stream(3))]);
         pool.lost(ConnId(1));
-        assert_eq!(pool.place(stream(4), Wanted::Any, LIMITS), PoolPlace::Opening);
+        assert_eq!(pool.place(CLIENT, stream(4), Wanted::Any, LIMITS), PoolPlace::Opening);
     }
 
     #[test]
     fn a_request_that_lost_its_connection_takes_a_new_one_while_there_is_room() {
         let mut pool = ServerPool::new(Protocol::Http1);
-        pool.place(stream(1), Wanted::Any, LIMITS);
+        pool.place(CLIENT, stream(1), Wanted::Any, LIMITS);
         pool.opened(ConnId(1), Protocol::Http1);
-        pool.note(ConnId(1), true);
-        assert_eq!(pool.place(stream(2), Wanted::New, LIMITS), PoolPlace::Opening);
-        assert_eq!(pool.place(stream(3), Wanted::New, LIMITS), PoolPlace::Free(ConnId(1)), "or a free one");
+        pool.note(ConnId(1), 0, true);
+        assert_eq!(pool.place(CLIENT, stream(2), Wanted::New, LIMITS), PoolPlace::Opening);
+        assert_eq!(pool.place(CLIENT, stream(3), Wanted::New, LIMITS), PoolPlace::Free(ConnId(1)), "or a free one");
     }
 
     #[test]
     fn of_connections_that_carry_many_requests_one_is_opened_and_the_next_when_it_takes_no_more() {
         let mut pool = ServerPool::new(Protocol::H2);
-        let place = |pool: &mut ServerPool, number| pool.place(stream(number), Wanted::Any, LIMITS);
+        let place = |pool: &mut ServerPool, number| pool.place(CLIENT, stream(number), Wanted::Any, LIMITS);
         let places = [1, 2, 3, 4].map(|number| place(&mut pool, number));
         assert_eq!(places, [PoolPlace::Opening, PoolPlace::Waiting, PoolPlace::Waiting, PoolPlace::None]);
-        assert!(!pool.poll_open(LIMITS), "one is on its way");
+        assert!(!opens(&mut pool), "one is on its way");
         assert_eq!(pool.opened(ConnId(1), Protocol::H2), Some(stream(1)));
-        pool.note(ConnId(1), true);
+        pool.note(ConnId(1), 0, true);
         assert_eq!(place(&mut pool, 5), PoolPlace::Free(ConnId(1)));
-        pool.note(ConnId(1), false);
-        assert!(pool.poll_open(LIMITS) && !pool.poll_open(LIMITS));
+        pool.note(ConnId(1), 3, false);
+        assert!(opens(&mut pool) && !opens(&mut pool));
         assert_eq!(pool.failed(), [stream(2)], "the others have the first one");
         pool.lost(ConnId(1));
-        assert!(pool.poll_open(LIMITS));
+        assert!(opens(&mut pool));
         place(&mut pool, 6);
         assert_eq!(pool.failed(), [stream(3), stream(6)], "nobody else would answer them sooner");
     }
@@ -223,8 +315,8 @@ mod tests {
     #[test]
     fn a_server_that_speaks_less_than_was_presumed_gets_a_connection_for_each_request() {
         let mut pool = ServerPool::new(Protocol::H2);
-        (1..=3).for_each(|number| _ = pool.place(stream(number), Wanted::Any, LIMITS));
+        (1..=3).for_each(|number| _ = pool.place(CLIENT, stream(number), Wanted::Any, LIMITS));
         assert_eq!(pool.opened(ConnId(1), Protocol::Http1), Some(stream(1)));
-        assert!(pool.poll_open(LIMITS) && !pool.poll_open(LIMITS), "as many as there is room for");
+        assert!(opens(&mut pool) && !opens(&mut pool), "as many as there is room for");
     }
 }

@@ -2,16 +2,26 @@
 //! new ones.
 
 use super::cache::Cache;
+use super::health::ServerHealth;
 use super::{Relay, RelayConfig};
 use crate::page::HostId;
 use loadstone_units::Time;
+use std::sync::Arc;
 
 impl Relay {
     /// Goes on with other settings; a server that has been there keeps its number, and the processor is as it was. Drain
     /// [`crate::Program::poll_action`] after it, as after a `handle_*`.
     pub fn reconfigure(&mut self, now: Time, config: RelayConfig) {
         self.now = now;
-        self.config = config;
+        self.forget_unused();
+        let former = std::mem::replace(&mut self.config, config);
+        if former.health.check.is_some() != self.config.health.check.is_some() {
+            // What brings servers back is another thing now.
+            self.pools.values_mut().for_each(|pool| pool.health = ServerHealth::default());
+        }
+        self.set_checks();
+        self.former_servers.extend(former.servers.into_values());
+        self.former_servers.retain(|servers| Arc::strong_count(servers) > 1);
         match (&mut self.cache, self.config.cache) {
             (Some(known), limits) => known.limit(limits),
             (None, Some(limits)) => self.cache = Some(Box::new(Cache::new(limits))),
@@ -23,10 +33,19 @@ impl Relay {
         self.turn();
     }
 
-    /// Whether anything leads to a server, or is to: a name, a connection or a request that waits for one.
+    /// Forgets how servers have done of which nothing is left: others may get their numbers.
+    fn forget_unused(&mut self) {
+        let servers: Vec<HostId> = self.pools.keys().copied().collect();
+        for server in servers.into_iter().filter(|server| !self.has_server(*server)).collect::<Vec<_>>() {
+            self.pools.remove(&server);
+        }
+    }
+
+    /// Whether anything leads to a server, or may yet: a name, a connection or a request that is not over.
     pub fn has_server(&self, server: HostId) -> bool {
-        self.config.servers.values().any(|known| *known == server)
+        let may_come = |servers: &&Arc<[HostId]>| Arc::strong_count(servers) > 1;
+        let servers = self.config.servers.values().chain(self.former_servers.iter().filter(may_come));
+        servers.flat_map(|servers| servers.iter()).any(|known| *known == server)
             || self.pools.get(&server).is_some_and(|pool| !pool.is_empty())
-            || self.early.values().any(|early| early.server == server)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::pending_request::PendingRequest;
 use super::pool::Wanted;
+use super::route::RequestRoute;
 use super::{Relay, StreamRef};
 use crate::ConnId;
 use loadstone_http::{Event, RequestHead, content_length};
@@ -11,8 +12,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct RepeatableRequest {
     pub(super) head: Arc<RequestHead>,
-    /// How many connections it has had.
-    pub(super) tries: u32,
+    pub(super) route: RequestRoute,
     /// Even if the server may have seen it, since its connection was lost (RFC 9110, section 9.2.2): it is idempotent, and not
     /// the first of its connection, so the server may have closed that before the request came.
     pub(super) is_safe_if_lost: bool,
@@ -22,17 +22,15 @@ impl Relay {
     /// Makes the request of a stream behind again, if it may be. Whether it is.
     pub(super) fn try_again(&mut self, (conn, stream): StreamRef, wanted: Wanted) -> bool {
         let Some(link) = self.links.get_mut(&conn) else { return false };
-        let Some(server) = link.server() else { return false };
         let Some(peer) = link.peers.get_mut(&stream) else { return false };
-        let (Some(front), Some(RepeatableRequest { head, tries, .. })) = (peer.place, peer.repeatable.take()) else {
+        let (Some(front), Some(RepeatableRequest { head, route, .. })) = (peer.place, peer.repeatable.take()) else {
             return false;
         };
         link.peers.remove(&stream);
         if self.detach(front) {
             let (length, now) = (content_length(&head.fields).unwrap_or_default(), self.now);
             let events = vec![Event::End { id: front.1 }];
-            let pending =
-                PendingRequest { head, length, server, since: now, read_at: now, behind: None, tries, events };
+            let pending = PendingRequest { head, length, route, since: now, read_at: now, behind: None, events };
             self.early.insert(front, pending);
             self.seek(front, wanted);
         }

@@ -16,6 +16,7 @@ const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3,
 
 /// A connection behind, from the server's side.
 pub(super) struct Behind {
+    pub(super) server: HostId,
     pub(super) session: Box<dyn ServerSession>,
     /// What the server has sent and the relay has not read, how much it has read, and may.
     sent: Wire,
@@ -24,6 +25,12 @@ pub(super) struct Behind {
     requests: Vec<(RequestId, Arc<RequestHead>)>,
     events: Vec<Event>,
     pub(super) is_aborted: bool,
+}
+
+/// A client besides the one whose connection is [`FRONT`].
+struct OtherClient {
+    session: Box<dyn ClientSession>,
+    events: Vec<Event>,
 }
 
 pub(super) struct World {
@@ -35,6 +42,10 @@ pub(super) struct World {
     spoken: Protocol,
     sessions: Arc<SessionFactory>,
     pub(super) behind: BTreeMap<ConnId, Behind>,
+    /// Those that read all that comes.
+    others: BTreeMap<ConnId, OtherClient>,
+    /// The servers that take no connections.
+    down: BTreeSet<HostId>,
     /// How many bytes the client reads at a time, and all in all.
     pub(super) pace: usize,
     read: u64,
@@ -67,6 +78,8 @@ impl World {
             spoken,
             sessions,
             behind,
+            others: BTreeMap::new(),
+            down: BTreeSet::new(),
             pace: 5_000,
             read: 0,
             next: 1,
@@ -103,8 +116,30 @@ impl World {
         for conn in conns {
             moved |= self.serve(conn);
         }
+        let conns: Vec<ConnId> = self.others.keys().copied().collect();
+        for conn in conns {
+            moved |= self.visit(conn);
+        }
         // Whether or not it was asked to: the client reads at its own pace.
         moved | self.listen()
+    }
+
+    /// Another client has its say.
+    fn visit(&mut self, conn: ConnId) -> bool {
+        let (mut sent, mut came) = (Wire::default(), Wire::default());
+        let OtherClient { session, events } = self.others.get_mut(&conn).unwrap();
+        session.poll_transmit(self.now, TransportStream::TCP, 700, &mut sent);
+        let moved = !sent.is_empty();
+        if moved {
+            self.relay.handle_input(self.now, conn, TransportStream::TCP, &sent.take_all());
+        }
+        self.relay.poll_transmit(self.now, conn, TransportStream::TCP, 5_000, &mut came);
+        let came = came.take_all();
+        if !came.is_empty() {
+            session.handle_input(self.now, TransportStream::TCP, &came).unwrap();
+        }
+        events.extend(std::iter::from_fn(|| session.poll_event()));
+        moved || !came.is_empty() || session.has_output()
     }
 
     fn listen(&mut self) -> bool {
@@ -122,13 +157,17 @@ impl World {
     fn perform(&mut self, action: Action) -> bool {
         match action {
             Action::Open { to, tag } => {
-                assert_eq!(to, SERVER);
                 let conn = ConnId(self.next);
                 self.next += 1;
                 self.relay.handle_opening(self.now, conn, tag);
+                if self.down.contains(&to) {
+                    self.relay.handle_close(self.now, conn, Closed::Failed);
+                    return true;
+                }
                 let session = self.sessions.server(self.spoken);
                 let (sent, requests, events) = (Wire::default(), Vec::new(), Vec::new());
-                let behind = Behind { session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
+                let behind =
+                    Behind { server: to, session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
                 self.behind.insert(conn, behind);
                 self.relay.handle_open(self.now, conn, Opened::by(Opener::Us, self.spoken));
             }
@@ -140,7 +179,7 @@ impl World {
             }
             Action::Abort { conn: FRONT } => self.is_reset = true,
             Action::Abort { conn } => self.behind.get_mut(&conn).unwrap().is_aborted = true,
-            Action::Transmit { conn } if conn != FRONT => return self.hear(conn),
+            Action::Transmit { conn } if self.behind.contains_key(&conn) => return self.hear(conn),
             Action::Transmit { .. } => return false,
             Action::Close { conn } => {
                 self.closed.push(conn);
@@ -233,6 +272,10 @@ impl World {
 }
 
 mod behind_h2;
+mod checks;
+mod clients;
+mod health;
+mod several_servers;
 
 #[test]
 fn a_thousand_objects_come_whole_and_in_order_whatever_is_spoken_in_front() {
@@ -383,7 +426,7 @@ fn patient(config: RelayConfig) -> RelayConfig {
     let span = Duration::from_secs;
     let timeouts = Timeouts { idle: span(20), request: span(30), response: span(40) };
     let server_timeouts = ServerTimeouts { silence: span(50), idle: span(10) };
-    let pool = PoolLimits { connections: 1, waiting: 1 };
+    let pool = PoolLimits { connections: 1, waiting: 1, client_share: 100 };
     RelayConfig { timeouts, server_timeouts, pool, notes: ExchangeNotes::Kept, ..config }
 }
 

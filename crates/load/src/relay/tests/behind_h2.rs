@@ -52,20 +52,26 @@ fn a_thousand_objects_come_whole_over_one_connection_whatever_is_spoken_in_front
             assert_eq!(world.content(stream), ((len > 0).then_some(BodyId(number)), len, true), "{protocol} {number}");
         }
         assert_eq!(world.behind.len(), 1, "{protocol}");
-        assert_eq!(world.relay.gauges().servers[&SERVER], PoolGauges { open: 1, idle: 1, opening: 0, waiting: 0 });
+        assert_eq!(
+            world.relay.gauges().servers[&SERVER],
+            PoolGauges { open: 1, idle: 1, opening: 0, waiting: 0, is_healthy: true }
+        );
     }
 }
 
 #[test]
 fn another_connection_is_opened_when_one_takes_no_more_and_requests_wait_when_there_may_be_no_other() {
-    let pool = PoolLimits { connections: 2, waiting: 1 };
+    let pool = PoolLimits { connections: 2, waiting: 1, client_share: 100 };
     let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, ..shared(config) });
     taking(&mut world, 2);
     let asked: Vec<_> = (0..4).flat_map(|_| world.ask(1)).collect();
     world.ask(2);
     let conns: Vec<ConnId> = asked.iter().map(|(_, conn, _)| *conn).collect();
     assert_eq!(conns, [1, 1, 2, 2].map(ConnId), "two on each, of which the server takes no more");
-    assert_eq!(world.relay.gauges().servers[&SERVER], PoolGauges { open: 2, idle: 0, opening: 0, waiting: 1 });
+    assert_eq!(
+        world.relay.gauges().servers[&SERVER],
+        PoolGauges { open: 2, idle: 0, opening: 0, waiting: 1, is_healthy: true }
+    );
     let refused =
         world.events.iter().filter(|event| matches!(event, Event::Response { head, .. } if head.status == 503));
     assert_eq!(refused.count(), 1, "one waits, and no more");

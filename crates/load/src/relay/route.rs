@@ -1,0 +1,50 @@
+//! Where a request goes: which servers may answer it, and where it has been.
+
+use crate::ConnId;
+use crate::page::HostId;
+use std::sync::Arc;
+
+/// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
+const MAX_TRIES: u32 = 2;
+
+/// Where a request goes: which servers may answer it, and where it has been.
+#[derive(Clone, Debug)]
+pub(super) struct RequestRoute {
+    /// On whose behalf: a connection in front, or the cache alone.
+    pub(super) client: ConnId,
+    /// The servers of its name, each of which has all that may be asked for.
+    pub(super) servers: Arc<[HostId]>,
+    /// The one that it was given to last.
+    pub(super) server: Option<HostId>,
+    /// Those to which no connection could be opened for it.
+    unreached: Vec<HostId>,
+    /// How many connections it has had.
+    tries: u32,
+}
+
+impl RequestRoute {
+    /// That of a request which has been nowhere yet.
+    pub(super) fn new(client: ConnId, servers: Arc<[HostId]>) -> RequestRoute {
+        RequestRoute { client, servers, server: None, unreached: Vec::new(), tries: 0 }
+    }
+
+    /// It has got a connection.
+    pub(super) fn note_connection(&mut self) {
+        self.tries += 1;
+    }
+
+    /// No connection to its server could be opened: it has been nowhere, and need not go there again.
+    pub(super) fn note_unreached(&mut self) {
+        self.unreached.extend(self.server);
+    }
+
+    /// Whether it has had no connection yet, or may have another one.
+    pub(super) fn goes_on(&self) -> bool {
+        self.tries < MAX_TRIES
+    }
+
+    /// The servers that it may still go to.
+    pub(super) fn open(&self) -> impl Iterator<Item = HostId> {
+        self.servers.iter().copied().filter(|server| !self.unreached.contains(server))
+    }
+}

@@ -1,0 +1,147 @@
+//! Servers that fail again and again: they are left out, tried after a while, and used as before when they respond.
+
+use super::several_servers::{OTHER, two};
+use super::*;
+
+/// A relay whose name has two servers. One that fails twice is left out for 60 s; one that is silent for 5 s has failed.
+fn strict(config: RelayConfig) -> RelayConfig {
+    let span = Duration::from_secs;
+    let health = HealthRules { failures: 2, pause: span(60), check: None };
+    let server_timeouts = ServerTimeouts { silence: span(5), ..ServerTimeouts::ENDLESS };
+    RelayConfig { health, server_timeouts, ..two(config) }
+}
+
+impl World {
+    /// Which server each of so many requests comes to, one after the other.
+    fn answered_by(&mut self, count: usize) -> Vec<HostId> {
+        let ask = |number| {
+            self.get(&format!("/{number}"));
+            self.answer_all()
+        };
+        (0..count).flat_map(ask).collect()
+    }
+
+    fn is_healthy(&self, server: HostId) -> bool {
+        self.relay.gauges().servers[&server].is_healthy
+    }
+
+    /// Asks for something, and gives the connection on which that comes to a server.
+    fn asked_on(&mut self) -> (ConnId, HostId) {
+        self.get("/");
+        self.settle();
+        let (conn, ..) = self.requests().remove(0);
+        (conn, self.behind[&conn].server)
+    }
+
+    /// A server closes a connection.
+    fn close(&mut self, conn: ConnId) {
+        self.relay.handle_close(self.now, conn, Closed::Finished);
+        self.settle();
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_left_out_and_after_the_pause_one_request_tries_it() {
+    let mut world = World::with(Protocol::H2, strict);
+    world.down.insert(SERVER);
+    assert_eq!(world.answered_by(1), [OTHER]);
+    assert!(world.is_healthy(SERVER), "once is not again and again");
+    assert_eq!(world.answered_by(3), [OTHER; 3]);
+    assert!(!world.is_healthy(SERVER) && world.is_healthy(OTHER));
+    world.down.clear();
+    world.now = at(59);
+    assert_eq!(world.answered_by(3), [OTHER; 3], "it is left out");
+    world.now = at(60);
+    let (conn, server) = world.asked_on();
+    assert_eq!(server, SERVER);
+    assert_eq!(world.answered_by(2), [OTHER; 2], "one tries it, and no more");
+    world.close(conn);
+    assert!(!world.is_healthy(SERVER));
+    world.now = at(119);
+    assert_eq!(world.answered_by(1), [OTHER]);
+    world.now = at(120);
+    assert_eq!(world.answered_by(1), [SERVER]);
+    assert!(world.is_healthy(SERVER), "it has responded");
+    assert_eq!(world.answered_by(2), [OTHER, SERVER]);
+}
+
+#[test]
+fn a_server_that_closes_without_a_response_has_failed_but_not_if_the_request_may_have_come_too_late() {
+    let mut world = World::with(Protocol::H2, strict);
+    let fail = |world: &mut World| {
+        let (conn, server) = world.asked_on();
+        world.close(conn);
+        server
+    };
+    assert_eq!([fail(&mut world), fail(&mut world)], [SERVER, OTHER]);
+    assert_eq!(world.answered_by(2), [SERVER, OTHER], "what has responded begins anew");
+    // Connections that were used before: their requests are repeated.
+    for _ in 0..4 {
+        fail(&mut world);
+        world.answer_all();
+    }
+    assert!(world.is_healthy(SERVER) && world.is_healthy(OTHER));
+    // Nothing is left to be closed by chance.
+    let open: Vec<ConnId> = world.behind.keys().copied().collect();
+    open.into_iter().for_each(|conn| world.close(conn));
+    let failed: BTreeSet<HostId> = (0..3).map(|_| fail(&mut world)).collect();
+    assert_eq!(failed.len(), 2);
+    assert_ne!(world.is_healthy(SERVER), world.is_healthy(OTHER), "one of them has failed twice");
+}
+
+#[test]
+fn a_silent_server_has_failed_and_if_all_are_left_out_all_are_used() {
+    let mut world = World::with(Protocol::H2, strict);
+    assert_eq!([world.asked_on().1, world.asked_on().1, world.asked_on().1], [SERVER, OTHER, SERVER]);
+    world.wait(1, 6);
+    assert!(!world.is_healthy(SERVER) && world.is_healthy(OTHER));
+    assert_eq!(world.asked_on().1, OTHER);
+    world.wait(7, 12);
+    assert!(!world.is_healthy(SERVER) && !world.is_healthy(OTHER));
+    assert_eq!(world.answered_by(1), [SERVER]);
+    assert!(world.is_healthy(SERVER), "it has responded");
+}
+
+#[test]
+fn who_waits_for_a_server_that_is_left_out_goes_to_another_one() {
+    let pool = PoolLimits { connections: 1, ..PoolLimits::UNLIMITED };
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, ..strict(config) });
+    ["/", "/"].iter().for_each(|path| _ = world.get(path));
+    world.settle();
+    let [(lost, ..), (conn, id, _)] = &world.requests()[..] else { panic!("each has one") };
+    let (lost, conn, id) = (*lost, *conn, *id);
+    assert_eq!([lost, conn].map(|conn| world.behind[&conn].server), [SERVER, OTHER]);
+    let streams: Vec<RequestId> = (0..6).map(|number| world.get(&format!("/{number}"))).collect();
+    world.settle();
+    assert_eq!(world.relay.gauges().servers[&SERVER].waiting, 3);
+    // Whoever is next there cannot reach it, twice.
+    world.down.insert(SERVER);
+    world.close(lost);
+    assert!(!world.is_healthy(SERVER));
+    world.respond(conn, id, Body { id: BodyId(1), len: 5 });
+    for _ in 0..6 {
+        assert_eq!(world.answer_all(), [OTHER]);
+    }
+    assert!(streams.iter().all(|stream| world.status(*stream) == Some(200)));
+}
+
+#[test]
+fn what_gets_the_number_of_a_server_that_has_gone_has_not_failed() {
+    let mut world = World::with(Protocol::H2, strict);
+    world.down.insert(SERVER);
+    world.answered_by(3);
+    assert!(!world.is_healthy(SERVER));
+    let health = HealthRules { failures: 2, pause: Duration::from_secs(60), check: None };
+    let with = |world: &mut World, servers: &[HostId]| {
+        let config = RelayConfig::new(BTreeMap::new(), world.sessions.clone());
+        let servers = [("a.test".to_owned(), servers.into())].into();
+        world.relay.reconfigure(world.now, RelayConfig { servers, health: health.clone(), ..config });
+    };
+    with(&mut world, &[SERVER, OTHER]);
+    assert!(!world.is_healthy(SERVER), "it is the same");
+    with(&mut world, &[OTHER]);
+    assert!(!world.relay.has_server(SERVER));
+    world.down.clear();
+    with(&mut world, &[SERVER, OTHER]);
+    assert_eq!(world.answered_by(1), [SERVER]);
+}
