@@ -96,7 +96,7 @@ pub(crate) enum Side {
 #[derive(Debug)]
 pub(crate) enum HostedProgram {
     Browser(Box<Browser>),
-    Relay(Relay),
+    Relay(Box<Relay>),
     Origin(Origin),
 }
 
@@ -112,7 +112,7 @@ impl<'a> SimHost<'a> {
             HostRole::Browser { page } | HostRole::EarlierBrowser { page } => {
                 HostedProgram::Browser(Box::new(plan.browser_at(page, 0, seed)))
             }
-            HostRole::Relay => HostedProgram::Relay(plan.relay(host, seed)),
+            HostRole::Relay => HostedProgram::Relay(Box::new(plan.relay(host, seed))),
             HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
         };
         let draws = plan.spread().varies_moments().then(|| seed.stream(&format!("{}.wakeup", host.name)));
@@ -132,7 +132,7 @@ impl<'a> SimHost<'a> {
     pub(crate) fn program(&mut self) -> &mut dyn Program {
         match &mut self.hosted {
             HostedProgram::Browser(browser) => browser.as_mut(),
-            HostedProgram::Relay(relay) => relay,
+            HostedProgram::Relay(relay) => relay.as_mut(),
             HostedProgram::Origin(origin) => origin,
         }
     }
