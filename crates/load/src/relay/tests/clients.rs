@@ -93,7 +93,8 @@ fn clients_whose_requests_wait_take_turns() {
 
 #[test]
 fn a_client_that_asks_for_what_a_cache_may_store_has_its_turn_and_share_too() {
-    let cache = CacheLimits { bytes: 1_000_000, object: 100_000, zero: std::time::SystemTime::UNIX_EPOCH, hits: None };
+    let cache =
+        CacheLimits { bytes: 1_000_000, object: 100_000, disk: 0, zero: std::time::SystemTime::UNIX_EPOCH, hits: None };
     let mut world = World::with(Protocol::H2, |config| RelayConfig { cache: Some(cache), ..sharing(50)(config) });
     (0..10).for_each(|number| _ = world.get(&format!("/a/{number}")));
     world.settle();
