@@ -65,7 +65,7 @@ type StreamRef = (ConnId, RequestId);
 /// A program between clients and the servers of some hosts.
 #[derive(Debug)]
 pub struct Relay {
-    config: RelayConfig,
+    config: Box<RelayConfig>,
     links: BTreeMap<ConnId, RelayConnection>,
     /// The connections behind, by their servers.
     pools: BTreeMap<HostId, ServerPool>,
@@ -104,7 +104,7 @@ impl Relay {
         let mut relay = Relay {
             cache: config.cache.map(|limits| Box::new(Cache::new(limits))),
             processor: Processor::new(config.request_time).map(Box::new),
-            config,
+            config: Box::new(config),
             links: BTreeMap::new(),
             pools: BTreeMap::new(),
             checks: ServerChecks::default(),
@@ -312,7 +312,7 @@ impl Program for Relay {
         self.look_later();
         let Opened { by, peer: address, protocol } = opened;
         let server = self.opening.remove(&conn).filter(|_| by == Opener::Us);
-        let RelayConfig { sessions, server_sessions, .. } = &self.config;
+        let RelayConfig { sessions, server_sessions, .. } = &*self.config;
         let link = match server {
             Some(server) => RelayConnection::behind(server, protocol, server_sessions.client(protocol), now),
             None => RelayConnection::front(sessions.server(protocol), FrontClient { protocol, address }, now),

@@ -111,7 +111,7 @@ impl ServerChecks {
 impl Relay {
     /// Asks all servers that there are, and no others: at once, or when it was to be.
     pub(super) fn set_checks(&mut self) {
-        let RelayConfig { servers, health, .. } = &self.config;
+        let RelayConfig { servers, health, .. } = &*self.config;
         let is_asked = health.check.is_some() && !self.is_draining;
         let all = servers.values().filter(|_| is_asked).flat_map(|servers| servers.iter().copied());
         let (now, known) = (self.now, std::mem::take(&mut self.checks.due));
@@ -146,7 +146,7 @@ impl Relay {
 
     /// The connection of a check is open.
     pub(super) fn ask_check(&mut self, conn: ConnId, protocol: Protocol) {
-        let RelayConfig { servers, health, server_sessions, .. } = &self.config;
+        let RelayConfig { servers, health, server_sessions, .. } = &*self.config;
         let (Some(running), Some(check)) = (self.checks.running.get_mut(&conn), &health.check) else { return };
         let mut names = servers.iter().filter(|(_, servers)| servers.contains(&running.server));
         let name = names.next().map_or_else(String::new, |(name, _)| name.clone());

@@ -319,4 +319,21 @@ mod tests {
         assert_eq!(pool.opened(ConnId(1), Protocol::Http1), Some(stream(1)));
         assert!(opens(&mut pool) && !opens(&mut pool), "as many as there is room for");
     }
+
+    #[test]
+    fn a_client_has_its_share_of_connections_and_of_places_to_wait_and_gives_back_what_it_wants_no_more() {
+        let limits = PoolLimits { connections: 4, waiting: 4, client_share: 50 };
+        let mut pool = ServerPool::new(Protocol::Http1);
+        let place = |pool: &mut ServerPool, number| pool.place(CLIENT, stream(number), Wanted::Any, limits);
+        let places = [1, 2, 3, 4, 5].map(|number| place(&mut pool, number));
+        let [opening, waiting] = [PoolPlace::Opening, PoolPlace::Waiting];
+        assert_eq!(places, [opening, opening, waiting, waiting, PoolPlace::None]);
+        assert_eq!(pool.load(), 4, "whatever they wait for");
+        let other = (ConnId(1), RequestId(1));
+        assert_eq!(pool.place(ConnId(1), other, Wanted::Any, limits), opening);
+        pool.forget(CLIENT, stream(1));
+        pool.forget(ConnId(1), other);
+        assert_eq!(pool.place_waiting(limits), Some((stream(3), opening)), "another one in place of the first");
+        assert_eq!((pool.place_waiting(limits), pool.load()), (None, 3));
+    }
 }

@@ -14,7 +14,7 @@ impl Relay {
     pub fn reconfigure(&mut self, now: Time, config: RelayConfig) {
         self.now = now;
         self.forget_unused();
-        let former = std::mem::replace(&mut self.config, config);
+        let former = std::mem::replace(&mut *self.config, config);
         if former.health.check.is_some() != self.config.health.check.is_some() {
             // What brings servers back is another thing now.
             self.pools.values_mut().for_each(|pool| pool.health = ServerHealth::default());

@@ -44,8 +44,9 @@ pub(super) struct World {
     pub(super) behind: BTreeMap<ConnId, Behind>,
     /// Those that read all that comes.
     others: BTreeMap<ConnId, OtherClient>,
-    /// The servers that take no connections.
+    /// The servers that take no connections, and those of which nothing is heard.
     down: BTreeSet<HostId>,
+    hanging: BTreeSet<HostId>,
     /// How many bytes the client reads at a time, and all in all.
     pub(super) pace: usize,
     read: u64,
@@ -80,6 +81,7 @@ impl World {
             behind,
             others: BTreeMap::new(),
             down: BTreeSet::new(),
+            hanging: BTreeSet::new(),
             pace: 5_000,
             read: 0,
             next: 1,
@@ -160,6 +162,9 @@ impl World {
                 let conn = ConnId(self.next);
                 self.next += 1;
                 self.relay.handle_opening(self.now, conn, tag);
+                if self.hanging.contains(&to) {
+                    return true;
+                }
                 if self.down.contains(&to) {
                     self.relay.handle_close(self.now, conn, Closed::Failed);
                     return true;

@@ -56,6 +56,7 @@ fn two_checks_that_fail_leave_a_server_out_and_two_that_pass_bring_it_back() {
         assert_eq!(world.health(), [true, true]);
         world.checked_at(5, answers(404));
         assert_eq!(world.health(), [false, true], "{spoken:?}");
+        world.now = at(9);
         for number in 0..3 {
             world.get(&format!("/{number}"));
             assert_eq!(world.answer_all(), [OTHER], "the pause brings nobody back");
@@ -84,6 +85,38 @@ fn a_server_that_is_silent_or_cannot_be_reached_fails_its_checks() {
     assert_eq!(world.health(), [true, false]);
     world.wait(6, 8);
     assert_eq!(world.health(), [false, false]);
+}
+
+#[test]
+fn a_response_to_a_client_is_no_answer_to_a_check() {
+    let mut world = World::with(Protocol::H2, asking);
+    let answers = [(SERVER, Some(503)), (OTHER, Some(204))];
+    world.checked_at(0, answers);
+    world.get("/");
+    world.settle();
+    let (conn, id, _) = world.requests().remove(0);
+    assert_eq!(world.behind[&conn].server, SERVER);
+    world.relay.handle_timeout(world.now);
+    world.checked_at(5, answers);
+    assert_eq!(world.health(), [false, true]);
+    world.respond(conn, id, Body { id: BodyId(1), len: 5 });
+    world.settle();
+    assert_eq!(world.health(), [false, true]);
+    // Where nobody is asked any more, nobody is left out for what was said.
+    let config = RelayConfig::new(BTreeMap::new(), world.sessions.clone());
+    let health = HealthRules { check: None, ..asking(config.clone()).health };
+    world.relay.reconfigure(world.now, RelayConfig { health, ..two(config) });
+    assert_eq!(world.health(), [true, true]);
+}
+
+#[test]
+fn a_server_that_has_yet_to_answer_is_not_asked_again() {
+    let server_timeouts = ServerTimeouts { silence: Duration::from_secs(12), ..ServerTimeouts::ENDLESS };
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { server_timeouts, ..asking(config) });
+    let silent = [(SERVER, None), (OTHER, Some(200))];
+    assert_eq!(world.checked_at(0, silent), [SERVER, OTHER]);
+    assert_eq!([world.checked_at(5, silent), world.checked_at(10, silent)], [[OTHER], [OTHER]]);
+    assert_eq!(world.checked_at(15, silent), [SERVER, OTHER]);
 }
 
 #[test]

@@ -103,6 +103,99 @@ fn a_silent_server_has_failed_and_if_all_are_left_out_all_are_used() {
 }
 
 #[test]
+fn a_server_of_which_nothing_is_heard_has_failed() {
+    let mut world = World::with(Protocol::H2, strict);
+    world.hanging.insert(SERVER);
+    let streams: Vec<RequestId> = (0..4).map(|number| world.get(&format!("/{number}"))).collect();
+    assert_eq!(world.answer_all(), [OTHER; 2]);
+    world.wait(1, 5);
+    let late = streams.iter().filter(|stream| world.status(**stream) == Some(503));
+    assert_eq!((late.count(), world.is_healthy(SERVER)), (2, false));
+}
+
+#[test]
+fn a_server_that_is_silent_on_one_of_several_streams_has_failed() {
+    let server_sessions = Arc::new(SessionFactory::new(windows_behind(Multiplexing::default())));
+    let mut world = World::with(Protocol::H2, |config| {
+        let health = HealthRules { failures: 1, pause: Duration::from_secs(60), check: None };
+        RelayConfig { health, server_sessions, server_protocol: ServerProtocol::H2, ..strict(config) }
+    });
+    (0..4).for_each(|number| _ = world.get(&format!("/{number}")));
+    world.settle();
+    let asked = world.requests();
+    for (conn, id, _) in &asked[..3] {
+        let session = &mut world.behind.get_mut(conn).unwrap().session;
+        session.respond(*id, Arc::new(ResponseHead::new(200, Fields::default())), Content::Streamed);
+    }
+    for second in 1..=5 {
+        for (number, (conn, id, _)) in asked[..3].iter().enumerate() {
+            let chunk = Chunk::Run { body: BodyId(number as u32), offset: second - 1, len: 1 };
+            world.behind.get_mut(conn).unwrap().session.append(*id, chunk);
+        }
+        world.wait(second, second);
+    }
+    let silent = world.behind[&asked[3].0].server;
+    assert!([SERVER, OTHER].iter().all(|server| world.is_healthy(*server) != (*server == silent)));
+    assert!(world.behind.values().all(|behind| !behind.is_aborted));
+}
+
+#[test]
+fn a_response_that_breaks_off_is_no_failure_of_this_kind() {
+    let mut world = World::with(Protocol::H2, strict);
+    for _ in 0..4 {
+        world.get("/");
+        world.settle();
+        let (conn, id, _) = world.requests().remove(0);
+        let session = &mut world.behind.get_mut(&conn).unwrap().session;
+        session.respond(id, Arc::new(ResponseHead::new(200, Fields::default())), Content::Streamed);
+        session.append(id, Chunk::Run { body: BodyId(1), offset: 0, len: 10 });
+        world.settle();
+        world.relay.handle_close(NOW, conn, Closed::Failed);
+        world.relay.handle_close(NOW, conn, Closed::Failed);
+        world.settle();
+    }
+    assert!(world.is_healthy(SERVER) && world.is_healthy(OTHER));
+}
+
+#[test]
+fn a_request_that_was_lost_at_a_server_is_not_the_one_that_tries_it() {
+    let mut world = World::with(Protocol::H2, strict);
+    assert_eq!(world.answered_by(2), [SERVER, OTHER]);
+    let (lost, server) = world.asked_on();
+    assert_eq!((server, world.asked_on().1), (SERVER, OTHER));
+    world.down.insert(SERVER);
+    (0..2).for_each(|number| _ = world.get(&format!("/{number}")));
+    world.settle();
+    world.requests();
+    assert!(!world.is_healthy(SERVER));
+    world.down.clear();
+    world.now = at(60);
+    world.relay.handle_close(world.now, lost, Closed::Finished);
+    assert_eq!(world.answer_all(), [OTHER]);
+}
+
+#[test]
+fn who_waits_for_a_server_that_is_silent_does_not_try_it_again() {
+    let pool = PoolLimits { connections: 1, ..PoolLimits::UNLIMITED };
+    let mut world = World::with(Protocol::H2, |config| {
+        let health = HealthRules { failures: 1, pause: Duration::from_secs(60), check: None };
+        RelayConfig { pool, health, ..strict(config) }
+    });
+    (0..2).for_each(|number| _ = world.get(&format!("/{number}")));
+    world.settle();
+    let [_, (conn, id, _)] = &world.requests()[..] else { panic!("each server has one") };
+    let (conn, id) = (*conn, *id);
+    world.wait(1, 3);
+    let waits = world.get("/waits");
+    world.settle();
+    assert_eq!(world.relay.gauges().servers[&SERVER].waiting, 1);
+    world.respond(conn, id, Body { id: BodyId(1), len: 5 });
+    world.wait(4, 5);
+    assert_eq!(world.answer_all(), [OTHER]);
+    assert_eq!(world.status(waits), Some(200));
+}
+
+#[test]
 fn who_waits_for_a_server_that_is_left_out_goes_to_another_one() {
     let pool = PoolLimits { connections: 1, ..PoolLimits::UNLIMITED };
     let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, ..strict(config) });

@@ -75,10 +75,29 @@ fn a_request_that_may_be_repeated_goes_to_another_server() {
     assert_eq!(world.answer_all().len(), 2);
     let stream = world.get("/again");
     assert_eq!(world.asked(), [SERVER]);
+    ["/slow", "/slower"].iter().for_each(|path| _ = world.get(path));
+    assert_eq!(world.asked(), [OTHER, SERVER], "the other one has no less to do");
     let conn = *world.behind.iter().find(|(_, behind)| behind.server == SERVER).unwrap().0;
     world.relay.handle_close(NOW, conn, Closed::Failed);
     assert_eq!(world.answer_all(), [OTHER]);
     assert_eq!(world.status(stream), Some(200));
+}
+
+#[test]
+fn a_request_that_has_been_nowhere_tries_each_server_once() {
+    let third = HostId(9);
+    let servers = || [("a.test".to_owned(), [SERVER, OTHER, third].into())].into();
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { servers: servers(), ..config });
+    world.down.extend([SERVER, OTHER]);
+    let stream = world.get("/");
+    assert_eq!(world.answer_all(), [third]);
+    assert_eq!(world.status(stream), Some(200));
+    let opened = world.next;
+    world.down.insert(third);
+    world.relay.handle_close(NOW, ConnId(3), Closed::Finished);
+    let stream = world.get("/");
+    world.settle();
+    assert_eq!((world.status(stream), world.next - opened), (Some(502), 3));
 }
 
 #[test]
