@@ -92,11 +92,11 @@ fn a_response_to_a_client_is_no_answer_to_a_check() {
     let mut world = World::with(Protocol::H2, asking);
     let answers = [(SERVER, Some(503)), (OTHER, Some(204))];
     world.checked_at(0, answers);
+    world.now = at(4);
     world.get("/");
     world.settle();
     let (conn, id, _) = world.requests().remove(0);
     assert_eq!(world.behind[&conn].server, SERVER);
-    world.relay.handle_timeout(world.now);
     world.checked_at(5, answers);
     assert_eq!(world.health(), [false, true]);
     world.respond(conn, id, Body { id: BodyId(1), len: 5 });
@@ -107,6 +107,40 @@ fn a_response_to_a_client_is_no_answer_to_a_check() {
     let health = HealthRules { check: None, ..asking(config.clone()).health };
     world.relay.reconfigure(world.now, RelayConfig { health, ..two(config) });
     assert_eq!(world.health(), [true, true]);
+}
+
+#[test]
+fn who_waits_for_a_server_that_fails_its_checks_goes_to_another_one() {
+    let pool = PoolLimits { connections: 1, ..PoolLimits::UNLIMITED };
+    let server_timeouts = ServerTimeouts { silence: Duration::from_secs(20), ..ServerTimeouts::ENDLESS };
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, server_timeouts, ..asking(config) });
+    let answers = [(SERVER, Some(503)), (OTHER, Some(200))];
+    world.checked_at(0, answers);
+    (0..3).for_each(|number| _ = world.get(&format!("/{number}")));
+    world.settle();
+    let [_, (conn, id, _)] = &world.requests()[..] else { panic!("each server has one, and one waits") };
+    let (conn, id) = (*conn, *id);
+    world.checked_at(5, answers);
+    assert_eq!(world.health(), [false, true]);
+    world.respond(conn, id, Body { id: BodyId(1), len: 5 });
+    assert_eq!(world.answer_all(), [OTHER]);
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_is_a_no() {
+    let mut world = World::with(Protocol::H2, asking);
+    for second in [0, 5] {
+        world.now = at(second);
+        world.relay.handle_timeout(world.now);
+        world.settle();
+        for (conn, ..) in world.requests() {
+            let nonsense = [Chunk::Bytes("nonsense\r\n\r\n".into())];
+            world.relay.handle_input(world.now, conn, TransportStream::TCP, &nonsense);
+            world.settle();
+            assert!(world.closed.contains(&conn));
+        }
+    }
+    assert_eq!(world.health(), [false, false]);
 }
 
 #[test]
