@@ -7,9 +7,9 @@
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says
 //! which requests are made again), `link` is a connection, `pool` the connections to one server (`client_turns` is who is next,
 //! `client_shares` how many each client has). `route` says where a request may go, `balance` to which of several servers it goes,
-//! `health` which of them are left out, `checks` how they are asked. `processor` is the time that requests take, `expiry` what is
-//! not waited for any longer, `drain` how it leaves, `reconfigure` how it gets other settings, `gauges` what it has at the moment.
-//! `cache` is what it remembers, `caching` how it is used, `keeping` what is said to its disk.
+//! `health` which of them are left out by what `observation` has seen of them, `checks` how they are asked. `processor` is the time
+//! that requests take, `expiry` what is not waited for any longer, `drain` how it leaves, `reconfigure` how it gets other settings,
+//! `gauges` what it has at the moment. `cache` is what it remembers, `caching` how it is used, `keeping` what is said to its disk.
 
 mod admission;
 mod balance;
@@ -27,6 +27,7 @@ mod gauges;
 mod health;
 mod keeping;
 mod link;
+mod observation;
 mod pending_request;
 mod pool;
 mod processor;

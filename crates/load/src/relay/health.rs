@@ -1,9 +1,6 @@
 //! Which servers are used: one that fails again and again is left out for a while, if another one of the name is healthy.
 
-use super::checks::Verdict;
-use super::pool::Wanted;
-use super::{HealthRules, Relay};
-use crate::page::HostId;
+use super::HealthRules;
 use loadstone_units::Time;
 
 /// After how many checks in a row that it has passed a server is used again.
@@ -68,19 +65,19 @@ impl ServerHealth {
     }
 
     /// It has failed. Whether it is left out from now on.
-    fn note_failure(&mut self, now: Time, rules: &HealthRules) -> bool {
+    pub(super) fn note_failure(&mut self, now: Time, rules: &HealthRules) -> bool {
         self.failures = self.failures.saturating_add(1);
         self.leave_out(self.failures, now, rules)
     }
 
     /// It has failed a check. Whether it is left out from now on.
-    fn note_failed_check(&mut self, now: Time, rules: &HealthRules) -> bool {
+    pub(super) fn note_failed_check(&mut self, now: Time, rules: &HealthRules) -> bool {
         (self.failed_checks, self.passed_checks) = (self.failed_checks.saturating_add(1), 0);
         self.leave_out(self.failed_checks, now, rules)
     }
 
     /// It has passed a check.
-    fn note_passed_check(&mut self) {
+    pub(super) fn note_passed_check(&mut self) {
         (self.failed_checks, self.passed_checks) = (0, self.passed_checks.saturating_add(1));
         if self.passed_checks >= PASSES {
             (self.failures, self.out_until) = (0, None);
@@ -94,39 +91,5 @@ impl ServerHealth {
             self.out_until = Some(rules.next_trial(now));
         }
         was_healthy && !self.is_healthy()
-    }
-}
-
-impl Relay {
-    /// A server could not be reached, has closed a connection without a response, or was silent. If it is left out now, who
-    /// waits for it goes to another one.
-    pub(super) fn note_failure(&mut self, server: HostId) {
-        let now = self.now;
-        let pool = Relay::pool_of(&mut self.pools, &self.config, server);
-        if pool.health.note_failure(now, &self.config.health) {
-            self.send_away(server);
-        }
-    }
-
-    /// A server has responded.
-    pub(super) fn note_response(&mut self, server: HostId) {
-        Relay::pool_of(&mut self.pools, &self.config, server).health.note_response(&self.config.health);
-    }
-
-    /// A server has been asked whether it is well.
-    pub(super) fn note_check(&mut self, server: HostId, verdict: Verdict) {
-        let now = self.now;
-        let health = &mut Relay::pool_of(&mut self.pools, &self.config, server).health;
-        match verdict {
-            Verdict::Passed => health.note_passed_check(),
-            Verdict::Failed if health.note_failed_check(now, &self.config.health) => self.send_away(server),
-            Verdict::Failed => {}
-        }
-    }
-
-    /// Who waits for a server that is left out goes to another one.
-    fn send_away(&mut self, server: HostId) {
-        let waiting = self.pool(server).take_waiting();
-        waiting.into_iter().for_each(|front| self.seek(front, Wanted::Any));
     }
 }
