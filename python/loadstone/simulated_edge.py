@@ -58,6 +58,8 @@ class SimulatedEdge:
     request_us: int = REQUEST_US
     connections: int = 64
     """The most to an origin."""
+    client_share: int = 50
+    """The percentage of those that others leave which one client may have."""
     server_protocol: str = "http/1.1"
     """What is spoken to origins."""
     protocol: str | None = None
@@ -121,7 +123,7 @@ class SimulatedEdge:
         plain = [host for host in served if (self._url_for(host) or "").startswith("http:")]
         fields: dict[str, Any] = {"runs": "relay", "serves": served, "plaintext": plain}
         fields |= {"request_us": self.request_us, "server_connections": self.connections}
-        fields["server_protocol"] = self.server_protocol
+        fields |= {"client_share": self.client_share, "server_protocol": self.server_protocol}
         if self.cache:
             fields["cache"] = self.cache
             if self.hit_rate is not None:
@@ -259,6 +261,7 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         hit_rate,
         _number(path, own, f"{edge.SIMULATED}.request_us", 0, 1_000_000, REQUEST_US) or 0,
         _number(path, made.get("behind", {}), "behind.connections", 1, 10_000, 64) or 64,
+        _number(path, made.get("behind", {}), "behind.client_share", 1, 100, 50) or 50,
         _server_protocol(path, made.get("behind", {})),
         front.get("protocol"),
         front.get("multiplexing"),

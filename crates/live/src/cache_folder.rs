@@ -5,7 +5,7 @@
 
 use crate::server_error::{ServerError, SettingProblem};
 use bytes::Bytes;
-use loadstone_load::{CacheFile, FileNumber, KeptEntry, KnownFile};
+use loadstone_load::{AdoptedFile, CacheFile, FileNumber, KeptEntry};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -34,7 +34,7 @@ impl CacheFolder {
     ///
     /// # Errors
     /// If it cannot be made or read, or another edge has it.
-    pub(crate) fn open(path: &Path) -> Result<(CacheFolder, Vec<KnownFile>), ServerError> {
+    pub(crate) fn open(path: &Path) -> Result<(CacheFolder, Vec<AdoptedFile>), ServerError> {
         let problem = |error: io::Error| SettingProblem::CacheFolder(format!("{}: {error}", path.display()));
         let at_fault = |problem| ServerError::setting("cache.disk", problem);
         let open = || {
@@ -97,7 +97,7 @@ impl CacheFolder {
 }
 
 /// What is in a folder, by numbers. What an edge was writing when it was killed, and what has no key, is removed.
-fn known_files(folder: &Path) -> io::Result<Vec<KnownFile>> {
+fn known_files(folder: &Path) -> io::Result<Vec<AdoptedFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -119,11 +119,11 @@ fn name_of(path: &Path) -> Option<(FileNumber, &str)> {
     Some((FileNumber(number), kind))
 }
 
-fn known_file(path: &Path, number: FileNumber) -> Option<KnownFile> {
+fn known_file(path: &Path, number: FileNumber) -> Option<AdoptedFile> {
     let file = File::open(path).ok()?;
     let bytes = file.metadata().ok()?.len();
     let mut beginning = Vec::new();
     file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
     let key = CacheFile::key(&beginning).or_else(|| CacheFile::key(&fs::read(path).ok()?))?;
-    Some(KnownFile { number, key, bytes })
+    Some(AdoptedFile { number, key, bytes })
 }

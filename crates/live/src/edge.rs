@@ -124,7 +124,7 @@ struct CacheSettings {
     bytes: Bounded<0, 4_000_000_000>,
     /// The most bytes of content of a response that is stored.
     object: Bounded<1, 1_000_000_000>,
-    /// A folder where it is kept as well: what memory has no room for, and what an edge finds that is started again.
+    /// A folder where it is written as well: so there is what memory has no room for, also for an edge that is started again.
     disk: Option<String>,
     /// The most megabytes (10^6 bytes) of that folder.
     disk_megabytes: Bounded<1, 4_000_000_000>,

@@ -15,7 +15,7 @@ use crate::origin_urls::OriginUrls;
 use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop, Stopper};
 use loadstone_http::{Chunk, Protocol, TransportStream, Wire};
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, Closed, ConnId, ExchangeNotes, KnownFile, Opened, Program, Relay, Tag};
+use loadstone_load::{Action, AdoptedFile, Closed, ConnId, ExchangeNotes, Opened, Program, Relay, Tag};
 use loadstone_units::{Time, visible};
 use std::iter;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ pub struct EdgeProxy {
     parts: EdgeParts,
     admin: Option<AdminListener>,
     /// Where its cache is kept as well, and what is there.
-    folder: Option<(CacheFolder, Vec<KnownFile>)>,
+    folder: Option<(CacheFolder, Vec<AdoptedFile>)>,
     control: EdgeControl,
     orders: UnboundedReceiver<EdgeOrder>,
 }

@@ -53,8 +53,8 @@ pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::{
-    CacheFile, CacheGauges, CacheLimits, CacheOutcome, DiskGauges, DiskTask, ExchangeNotes, FileNumber, Forwarding,
-    HealthCheck, HealthRules, KeptEntry, KnownFile, PoolGauges, PoolLimits, Purge, Relay, RelayConfig, RelayGauges,
+    AdoptedFile, CacheFile, CacheGauges, CacheLimits, CacheOutcome, DiskGauges, DiskTask, ExchangeNotes, FileNumber,
+    Forwarding, HealthCheck, HealthRules, KeptEntry, PoolGauges, PoolLimits, Purge, Relay, RelayConfig, RelayGauges,
     ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};

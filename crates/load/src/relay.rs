@@ -37,7 +37,9 @@ mod relayed;
 mod repeatable;
 mod route;
 
-pub use cache::{CacheFile, CacheLimits, CacheOutcome, DiskTask, FileNumber, KeptEntry, KnownFile, Purge, StatedHits};
+pub use cache::{
+    AdoptedFile, CacheFile, CacheLimits, CacheOutcome, DiskTask, FileNumber, KeptEntry, Purge, StatedHits,
+};
 pub use config::{
     ExchangeNotes, Forwarding, HealthCheck, HealthRules, PoolLimits, RelayConfig, ServerProtocol, ServerTimeouts,
     windows_behind,

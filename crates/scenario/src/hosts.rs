@@ -47,6 +47,8 @@ pub struct Relaying {
     pub server_protocol: ServerProtocol,
     /// The most connections that it has to a server.
     pub server_connections: usize,
+    /// How many percent of those that others leave one client may have; all if it is left out.
+    pub client_share: Option<Bounded<1, 100>>,
     /// How long its processor is busy with a request.
     pub request_time: Duration,
 }
@@ -342,6 +344,7 @@ fn relaying(host: &TopologyHost) -> Relaying {
         hit_rate: host.hit_rate,
         server_protocol: host.server_protocol.unwrap_or_default(),
         server_connections: host.server_connections.map_or(usize::MAX, |most| most.get() as usize),
+        client_share: host.client_share,
         request_time: Duration::from_micros(host.request_us.map_or(0, |span| span.get().into())),
     }
 }
@@ -405,6 +408,11 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
     has(host.hit_rate.is_some() && host.cache.is_none(), "hit_rate", "a relay with a cache")?;
     has(host.server_protocol.is_some() && !is_relay, "server_protocol", "a relay")?;
     has(host.server_connections.is_some() && !is_relay, "server_connections", "a relay")?;
+    has(
+        host.client_share.is_some() && host.server_connections.is_none(),
+        "client_share",
+        "a relay with server_connections",
+    )?;
     has(host.request_us.is_some() && !is_relay, "request_us", "a relay")?;
     has(!host.plaintext.is_empty() && !is_relay, "plaintext", "a relay")?;
     let mut seen = vec![host.name.as_str()];
@@ -476,7 +484,7 @@ mod tests {
     #[test]
     fn a_relay_may_serve_some_hosts_of_a_page_and_speak_to_some_without_tls() {
         let edge = r#"{"name": "edge", "runs": "relay", "serves": ["a.test"], "plaintext": ["a.test"], "cache": 9,
-            "hit_rate": 50, "server_protocol": "h2", "server_connections": 6, "request_us": 40}"#;
+            "hit_rate": 50, "server_protocol": "h2", "server_connections": 6, "client_share": 50, "request_us": 40}"#;
         let me = r#"{"name": "me", "runs": "browser", "via": "edge"}"#;
         let first = r#"{"name": "first", "runs": "earlier-browser", "via": "edge"}"#;
         let links = r#"{"name": "x", "between": ["me", "edge"]}, {"name": "y", "between": ["edge", "far"]},
@@ -496,6 +504,7 @@ mod tests {
             hit_rate: Some(Bounded::known(50)),
             server_protocol: ServerProtocol::H2,
             server_connections: 6,
+            client_share: Some(Bounded::known(50)),
             request_time: Duration::from_micros(40),
         };
         assert_eq!(plan.hosts()[2].relaying, relaying);

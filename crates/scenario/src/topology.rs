@@ -57,6 +57,9 @@ pub struct TopologyHost {
     /// A relay: the most connections that it has to a server at a time; any number if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_connections: Option<Bounded<1, 10_000>>,
+    /// A relay: how many percent of the connections to a server that others leave one client may have; all if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_share: Option<Bounded<1, 100>>,
     /// A relay: the names of the pages' hosts to whose servers it speaks without TLS; with the others as browsers do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plaintext: Vec<String>,

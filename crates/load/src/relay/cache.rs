@@ -19,7 +19,7 @@ mod store;
 mod stored;
 mod wish;
 
-pub use disk::{DiskTask, FileNumber, KnownFile};
+pub use disk::{AdoptedFile, DiskTask, FileNumber};
 pub use file::{CacheFile, KeptEntry};
 pub use outcome::CacheOutcome;
 pub use purge::Purge;
@@ -112,7 +112,7 @@ pub(super) enum Course {
 
 /// What is known of a request.
 #[derive(Debug)]
-enum Found {
+enum CacheLookup {
     /// Its key, and what is stored of that.
     Here(Bytes, Option<Stored>),
     /// It is being read.
@@ -155,8 +155,8 @@ impl Cache {
         let Some(wish) = Wish::of(request) else { return Course::Pass };
         let target = target_key(&request.authority, &request.path);
         let (key, known) = match self.find(&target, request) {
-            Found::Here(key, known) => (key, known),
-            Found::OnDisk(number) => return Course::Fetch(number),
+            CacheLookup::Here(key, known) => (key, known),
+            CacheLookup::OnDisk(number) => return Course::Fetch(number),
         };
         // A tried key is no reason to wait: neither was the response for others, nor will it be.
         let is_shared = !matches!(known, Some(Stored::Unstorable { until }) if until > now);
@@ -220,20 +220,20 @@ impl Cache {
     }
 
     /// The key of a request, and what is known of it.
-    fn find(&mut self, target: &Bytes, request: &RequestHead) -> Found {
+    fn find(&mut self, target: &Bytes, request: &RequestHead) -> CacheLookup {
         if let Some(number) = self.store.fetch(target) {
-            return Found::OnDisk(number);
+            return CacheLookup::OnDisk(number);
         }
         match self.store.get(target) {
             Some(Stored::Varies(varies)) => {
                 let key = varies.key(target, request);
                 if let Some(number) = self.store.fetch(&key) {
-                    return Found::OnDisk(number);
+                    return CacheLookup::OnDisk(number);
                 }
                 let known = self.store.get(&key);
-                Found::Here(key, known)
+                CacheLookup::Here(key, known)
             }
-            known => Found::Here(target.clone(), known),
+            known => CacheLookup::Here(target.clone(), known),
         }
     }
 
@@ -243,7 +243,7 @@ impl Cache {
     }
 
     /// A file was on the disk before.
-    pub(super) fn adopt(&mut self, file: KnownFile) {
+    pub(super) fn adopt(&mut self, file: AdoptedFile) {
         self.store.adopt(file);
     }
 

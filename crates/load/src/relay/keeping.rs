@@ -1,12 +1,12 @@
 //! How a relay's cache uses a disk: the driver has it, and says what has come of what was to be done there.
 
 use super::Relay;
-use super::cache::{DiskTask, FileNumber, KeptEntry, KnownFile};
+use super::cache::{AdoptedFile, DiskTask, FileNumber, KeptEntry};
 use loadstone_units::Time;
 
 impl Relay {
     /// These files were on the disk before it began, by their numbers. What of them there is no room for, is removed.
-    pub fn adopt(&mut self, files: Vec<KnownFile>) {
+    pub fn adopt(&mut self, files: Vec<AdoptedFile>) {
         if let Some(cache) = &mut self.cache {
             files.into_iter().for_each(|file| cache.adopt(file));
         }

@@ -35,7 +35,7 @@ pub enum DiskTask {
 
 /// A file that was there before.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct KnownFile {
+pub struct AdoptedFile {
     /// Which.
     pub number: FileNumber,
     /// What it is about ([`CacheFile::key`]).
@@ -128,7 +128,7 @@ impl Disk {
     }
 
     /// A file was there before. Of two for a key the later one counts.
-    pub(super) fn adopt(&mut self, KnownFile { number, key, bytes }: KnownFile) {
+    pub(super) fn adopt(&mut self, AdoptedFile { number, key, bytes }: AdoptedFile) {
         if self.files.get(&key).is_some_and(|known| known.number > number) {
             return self.tasks.push_back(DiskTask::Remove(number));
         }
@@ -300,7 +300,7 @@ mod tests {
             let mut driver = Driver { store, files: files.clone(), to_write: VecDeque::new() };
             for (number, file) in files {
                 let key = CacheFile::key(&file).unwrap();
-                driver.store.adopt(KnownFile { number, key, bytes: file.len() as u64 });
+                driver.store.adopt(AdoptedFile { number, key, bytes: file.len() as u64 });
             }
             driver.take_tasks();
             driver

@@ -39,11 +39,11 @@ pub struct KeptEntry {
 struct FileHead<'a> {
     key: &'a [u8],
     #[serde(borrow)]
-    kept: Kept<'a>,
+    kept: KeptContent<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
-enum Kept<'a> {
+enum KeptContent<'a> {
     Response {
         status: u16,
         #[serde(borrow)]
@@ -63,9 +63,12 @@ impl CacheFile {
                 let content = response.body.pieces().iter().map(bytes).collect::<Option<Vec<Bytes>>>()?;
                 let StoredResponse { head, freshness, .. } = &**response;
                 let freshness = freshness.on_clock(zero, SystemTime::UNIX_EPOCH, Time::NEVER);
-                (Kept::Response { status: head.status, fields: head.fields.iter().collect(), freshness }, content)
+                (
+                    KeptContent::Response { status: head.status, fields: head.fields.iter().collect(), freshness },
+                    content,
+                )
             }
-            Stored::Varies(varies) => (Kept::Varies(varies.clone()), Vec::new()),
+            Stored::Varies(varies) => (KeptContent::Varies(varies.clone()), Vec::new()),
             Stored::Unstorable { .. } => return None,
         };
         let head = postcard::to_extend(&FileHead { key, kept }, FORM.to_vec()).ok()?;
@@ -99,12 +102,12 @@ impl CacheFile {
         let head = file[..whole].strip_prefix(FORM)?;
         let (FileHead { key, kept }, content) = postcard::take_from_bytes(head).ok()?;
         let stored = match kept {
-            Kept::Response { status, fields, freshness } => {
+            KeptContent::Response { status, fields, freshness } => {
                 let head = Arc::new(ResponseHead::new(status, Fields::from_pairs(fields)));
                 let body = CachedBody::of(file.slice_ref(content));
                 Stored::Response(Arc::new(StoredResponse { head, body, freshness }))
             }
-            Kept::Varies(varies) => Stored::Varies(varies),
+            KeptContent::Varies(varies) => Stored::Varies(varies),
         };
         Some(KeptEntry { key: Bytes::copy_from_slice(key), stored })
     }

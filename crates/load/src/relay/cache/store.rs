@@ -1,6 +1,6 @@
 //! What the cache remembers, within a bound: what was used last is kept longest. If there is a disk, what memory forgets is still there.
 
-use super::disk::{Disk, DiskTask, FileNumber, KnownFile};
+use super::disk::{AdoptedFile, Disk, DiskTask, FileNumber};
 use super::file::KeptEntry;
 use super::stored::{Stored, StoredResponse};
 use crate::relay::CacheGauges;
@@ -76,7 +76,7 @@ impl Store {
     }
 
     /// A file was on the disk before.
-    pub(super) fn adopt(&mut self, file: KnownFile) {
+    pub(super) fn adopt(&mut self, file: AdoptedFile) {
         self.numbers = self.numbers.max(file.number.0);
         self.disk.iter_mut().for_each(|disk| disk.adopt(file.clone()));
         self.make_room(0);

@@ -1,6 +1,6 @@
 //! A cache with a disk, which is a list here: what memory has forgotten, and what an edge finds that is started again.
 
-use super::super::super::{CacheFile, DiskTask, FileNumber, KnownFile, Purge};
+use super::super::super::{AdoptedFile, CacheFile, DiskTask, FileNumber, Purge};
 use super::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Edge {
         let mut edge = Edge { files: files.clone(), ..Edge::new(CacheLimits { zero, ..limits }) };
         let known = |(number, bytes): (&FileNumber, &Vec<u8>)| {
             let key = CacheFile::key(&bytes[..bytes.len().min(4096)])?;
-            Some(KnownFile { number: *number, key, bytes: bytes.len() as u64 })
+            Some(AdoptedFile { number: *number, key, bytes: bytes.len() as u64 })
         };
         edge.cached.world.relay.adopt(files.iter().filter_map(known).collect());
         edge.work();
