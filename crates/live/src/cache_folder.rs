@@ -6,6 +6,7 @@
 use crate::server_error::{ServerError, SettingProblem};
 use bytes::Bytes;
 use loadstone_load::{AdoptedFile, CacheFile, FileNumber, KeptEntry};
+use nix::fcntl::{Flock, FlockArg};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -24,7 +25,7 @@ const PART: &str = "part";
 pub(crate) struct CacheFolder {
     path: PathBuf,
     /// Locked as long as it is open.
-    _lock: File,
+    _lock: Flock<File>,
     /// Files that are to be there once they are written.
     wanted: Mutex<BTreeSet<FileNumber>>,
 }
@@ -42,7 +43,8 @@ impl CacheFolder {
             OpenOptions::new().create(true).truncate(false).write(true).open(path.join("lock"))
         };
         let lock = open().map_err(|error| at_fault(problem(error)))?;
-        lock.try_lock().map_err(|_| at_fault(SettingProblem::CacheFolderInUse(path.display().to_string())))?;
+        let lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| at_fault(SettingProblem::CacheFolderInUse(path.display().to_string())))?;
         let files = known_files(path).map_err(|error| at_fault(problem(error)))?;
         Ok((CacheFolder { path: path.to_owned(), _lock: lock, wanted: Mutex::default() }, files))
     }

@@ -124,7 +124,7 @@ struct CacheSettings {
     bytes: Bounded<0, 4_000_000_000>,
     /// The most bytes of content of a response that is stored.
     object: Bounded<1, 1_000_000_000>,
-    /// A folder where it is written as well: so there is what memory has no room for, also for an edge that is started again.
+    /// A folder to write it to as well: so what memory has no room for is there, and an edge that is started again finds it.
     disk: Option<String>,
     /// The most megabytes (10^6 bytes) of that folder.
     disk_megabytes: Bounded<1, 4_000_000_000>,

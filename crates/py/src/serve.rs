@@ -24,8 +24,8 @@ pub(crate) fn edge_options_json() -> PyResult<String> {
 
 /// What listens.
 enum Listening {
-    Origin(loadstone_live::Server),
-    Edge(EdgeProxy),
+    Origin(Box<loadstone_live::Server>),
+    Edge(Box<EdgeProxy>),
 }
 
 impl Listening {
@@ -63,7 +63,7 @@ impl Server {
         })?;
         let (address, protocols, root) =
             (server.address(), server.protocols().to_vec(), server.root().map(<[u8]>::to_vec));
-        Ok(Server::of(Listening::Origin(server), address, &protocols, root))
+        Ok(Server::of(Listening::Origin(Box::new(server)), address, &protocols, root))
     }
 
     /// An edge, which listens as its file and options say: origins as NAME=URL, and as JSON what others set, by the
@@ -75,7 +75,7 @@ impl Server {
         let edge = py.detach(|| EdgeProxy::of(&source).map_err(Failure::from))?;
         let control = (edge.control(), source);
         let (address, protocols, root) = (edge.address(), edge.protocols().to_vec(), edge.root().map(<[u8]>::to_vec));
-        Ok(Server { control: Some(control), ..Server::of(Listening::Edge(edge), address, &protocols, root) })
+        Ok(Server { control: Some(control), ..Server::of(Listening::Edge(Box::new(edge)), address, &protocols, root) })
     }
 
     /// What an edge speaks, where each name leads, and where it listens, a line for each.

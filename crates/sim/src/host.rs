@@ -97,7 +97,7 @@ pub(crate) enum Side {
 pub(crate) enum HostedProgram {
     Browser(Box<Browser>),
     Relay(Box<Relay>),
-    Origin(Origin),
+    Origin(Box<Origin>),
 }
 
 impl<'a> SimHost<'a> {
@@ -113,7 +113,7 @@ impl<'a> SimHost<'a> {
                 HostedProgram::Browser(Box::new(plan.browser_at(page, 0, seed)))
             }
             HostRole::Relay => HostedProgram::Relay(Box::new(plan.relay(host, seed))),
-            HostRole::Origin { page, host } => HostedProgram::Origin(plan.origin(page, host, seed)),
+            HostRole::Origin { page, host } => HostedProgram::Origin(Box::new(plan.origin(page, host, seed))),
         };
         let draws = plan.spread().varies_moments().then(|| seed.stream(&format!("{}.wakeup", host.name)));
         SimHost {
@@ -133,7 +133,7 @@ impl<'a> SimHost<'a> {
         match &mut self.hosted {
             HostedProgram::Browser(browser) => browser.as_mut(),
             HostedProgram::Relay(relay) => relay.as_mut(),
-            HostedProgram::Origin(origin) => origin,
+            HostedProgram::Origin(origin) => origin.as_mut(),
         }
     }
 
