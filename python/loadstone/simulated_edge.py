@@ -94,8 +94,8 @@ class SimulatedEdge:
     def topology(self, passage: Passage, place: EdgePlace, page: Page) -> dict[str, Any]:
         """Give hosts and links: browser - access - edge - backhaul - origins.
 
-        An edge that does not stand at the end of the access link has a way of its own from there. Hosts that are
-        none of the edge's are not behind the backhaul.
+        An edge that does not stand at the end of the access link has a way of its own from there. Hosts that
+        are none of the edge's are not behind the backhaul.
         """
         served, others = self.names_of(page)
         is_straight = passage is Passage.STRAIGHT
