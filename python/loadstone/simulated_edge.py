@@ -1,8 +1,8 @@
 """An edge before it is installed: from `edge.toml` to variants that are loaded straight and through it.
 
 All loads go over the access link and the same way behind it. The only difference is that connections to the
-edge's names end there. A *cold* edge has nothing; a *warm* one has just served another user the same page. Of several
-edges each is loaded through; DNS names the nearest.
+edge's names end there. A *cold* edge has nothing; a *warm* one has just served another user the same page. Of
+several edges each is loaded through; DNS names the nearest.
 """
 
 import json
@@ -80,6 +80,10 @@ class SimulatedEdge:
         # Origins have it, too: the simulator has one setting for all sockets of servers.
         return {"variant.tcp.notsent_lowat": self.notsent_lowat, **of_streams}
 
+    @property
+    def _stands(self) -> tuple[EdgePlace, ...]:
+        return self.places or (EdgePlace(self.backhaul),)
+
     def names_of(self, page: Page) -> tuple[list[str], list[str]]:
         """Give the hosts of a page that the edge serves, and the others."""
         hosts = [*dict.fromkeys(host for _, host in page.content.names_and_hosts())]
@@ -91,13 +95,14 @@ class SimulatedEdge:
         named = {name.lower(): url for name, url in self.origins.items()}
         return named.get(host) or named.get(host.partition(":")[0])
 
-    def topology(self, passage: Passage, place: EdgePlace, page: Page) -> dict[str, Any]:
-        """Give hosts and links: browser - access - edge - backhaul - origins.
+    def topology(self, passage: Passage, page: Page, at: EdgePlace | None = None) -> dict[str, Any]:
+        """Give hosts and links: browser - access - edge - backhaul - origins, by the nearest edge or another.
 
         An edge that does not stand at the end of the access link has a way of its own from there. Hosts that
         are none of the edge's are not behind the backhaul.
         """
         served, others = self.names_of(page)
+        place = at or self._stands[0]
         is_straight = passage is Passage.STRAIGHT
         via = {} if is_straight else {"via": "edge"}
         standing = {"runs": "junction"} if is_straight else self._relay(served)
@@ -140,14 +145,13 @@ class SimulatedEdge:
             spoken = own or [Variant(self.protocol, {"variant.protocol": self.protocol})]
         if not spoken:
             raise InputError("--edge: nothing says what is spoken to the edge: add --variant h2")
-        places = self.places or (EdgePlace(self.backhaul),)
         made = [
-            self._passing(Passage.STRAIGHT, places[0], variant, f"straight {variant.name}", {})
+            self._passing(Passage.STRAIGHT, self._stands[0], variant, f"straight {variant.name}", {})
             for variant in compared
         ]
         # Options come before the file.
         front = {field: value for field, value in self.front.items() if field not in chosen}
-        for place in places:
+        for place in self._stands:
             for passage in (Passage.COLD, Passage.WARM):
                 named = [(one, f"{place.name} {one.name} {passage.value}") for one in spoken]
                 made += [self._passing(passage, place, one, name, front) for one, name in named]
@@ -156,7 +160,7 @@ class SimulatedEdge:
     def _passing(
         self, passage: Passage, place: EdgePlace, variant: Variant, name: str, front: Chosen
     ) -> Variant:
-        topology = partial(self.topology, passage, place)
+        topology = partial(self.topology, passage, at=place)
         return replace(variant, name=name, chosen={**front, **variant.chosen}, topology=topology)
 
     def _check(self, page: Page, settings: Sequence[Chosen]) -> None:
