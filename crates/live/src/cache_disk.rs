@@ -67,7 +67,7 @@ impl DiskWriter<'_> {
     pub(crate) fn run(self) {
         for (number, file) in self.writes {
             let is_written = self.folder.write(number, &file);
-            // Its content is still counted as being in use.
+            // As long as it is here its content is memory in use.
             drop(file);
             drop(self.said.send(EdgeOrder::Written(number, is_written)));
         }

@@ -13,9 +13,6 @@ use loadstone_units::Time;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll};
 
-/// How many bytes come together before they are written: a system call costs more than some records of TLS.
-const GATHERED: usize = 64 * 1024;
-
 #[derive(Debug)]
 pub(crate) struct SocketConnection {
     /// None when nothing more can happen.
@@ -261,10 +258,11 @@ impl SocketConnection {
     }
 
     /// Asks the program for bytes, if it has any and there is room, and writes them to the socket. If the
-    /// socket still has room, the next iteration writes again, with a later `now`.
-    pub(crate) fn poll_write(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) {
+    /// socket still has room, the next iteration writes again, with a later `now`. What a call of the program gives is one write, or
+    /// so many bytes come together as are `gathered`.
+    pub(crate) fn poll_write(&mut self, now: Time, conn: ConnId, program: &mut dyn Program, gathered: usize) {
         let before = self.bytes_written;
-        match self.fill(now, conn, program).and_then(|()| self.flush()) {
+        match self.fill(now, conn, program, gathered).and_then(|()| self.flush()) {
             Err(error) if error.kind() != ErrorKind::WouldBlock => self.fail(Failure::Io(error.kind())),
             _ => self.drop_if_done(),
         }
@@ -279,8 +277,8 @@ impl SocketConnection {
         }
     }
 
-    /// Takes what the program gives and there is room for. Much of it is written at once, the rest is left to [`Self::flush`].
-    fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program) -> io::Result<()> {
+    /// Takes what the program gives and there is room for. What is less than `gathered` is left to [`Self::flush`].
+    fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program, gathered: usize) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
         let mut room = socket.room(self.tls.pending().len() as u64)?;
         let mut unsent = socket.lowat() - room;
@@ -300,7 +298,7 @@ impl SocketConnection {
             self.tls.write(&mut self.wire)?;
             unsent += self.tls.pending().len() as u64 - before;
             room = socket.room_after(unsent);
-            if self.tls.pending().len() >= GATHERED {
+            if self.tls.pending().len() >= gathered {
                 write_pending(socket, &mut self.tls, &mut self.bytes_written)?;
             }
         }
@@ -543,7 +541,7 @@ mod tests {
             poll_fn(|cx| connection.socket.as_ref().unwrap().poll_writable(cx)).await;
             loop {
                 second += 1;
-                connection.poll_write(at(second), ConnId(0), &mut AlwaysWriting);
+                connection.poll_write(at(second), ConnId(0), &mut AlwaysWriting, 0);
                 if connection.bytes_written == written {
                     break;
                 }
@@ -560,7 +558,7 @@ mod tests {
         with_accepted(Tls::None, async |connection, mut far| {
             connection.poll_read(&Clock::start(), &mut [0; 100]);
             connection.close(at(20));
-            connection.poll_write(at(21), ConnId(0), &mut AlwaysWriting);
+            connection.poll_write(at(21), ConnId(0), &mut AlwaysWriting, 0);
             assert_eq!(connection.write_half, WriteHalf::Shutdown);
             is_given_up(connection, at(20 + 7), &Failure::CloseTimeout);
             // All was sent, so it is an orderly end.

@@ -6,8 +6,8 @@
 //! connection send what there is room for. When no socket is ready any more, it sleeps until one is,
 //! until a peer's deadline, or until the program's.
 //!
-//! A host that gathers lets connections send at the end of an iteration: so what several others have brought for one goes out at
-//! once, a little later than it could.
+//! A host that gathers lets connections send at the end of an iteration, and several writes of the program go out by one system
+//! call: so does what several others have brought for one, a little later than it could.
 
 use crate::acceptor::{Acceptor, is_resource_exhausted};
 use crate::connection::SocketConnection;
@@ -32,6 +32,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::task::{unconstrained, yield_now};
 
+/// How many bytes a host that gathers writes at once: a system call costs more than some records of TLS.
+const GATHERED: usize = 64 * 1024;
 /// The most bytes read from a connection in an iteration.
 const READ: usize = 64 * 1024;
 
@@ -97,8 +99,8 @@ impl<'a, P: Program> HostLoop<'a, P> {
         })
     }
 
-    /// Lets connections send at the end of an iteration. For programs that still know then what a connection that they close
-    /// has to say.
+    /// Lets connections send at the end of an iteration, several writes at once: for programs that nobody measures, and that still
+    /// know then what a connection that they close has to say.
     pub(crate) fn gather(&mut self) {
         self.gathers = true;
     }
@@ -320,7 +322,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
     fn write(&mut self, now: Time, conn: ConnId, first: impl FnOnce(&mut SocketConnection)) {
         if let Some(connection) = self.connections.get_mut(conn) {
             first(connection);
-            connection.poll_write(now, conn, &mut self.program);
+            connection.poll_write(now, conn, &mut self.program, if self.gathers { GATHERED } else { 0 });
         }
     }
 
