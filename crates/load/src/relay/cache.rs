@@ -2,8 +2,8 @@
 //!
 //! `key` says which requests are alike, `wish` what a request wants, `freshness` for how long a response may be used, with
 //! `directives` and `date` for what fields say of that. `stored` is a response with its `body`, `store` remembers them within a
-//! bound (`disk` says what is kept there as well, as a `file`), `fill` is one that is on its way, `outcome` is what the log says, and `purge` what an operator has it forget. This
-//! file decides from these; `relay::caching` does it.
+//! bound (`disk` says what is kept there as well, as a `file`), `fill` is one that is on its way, `outcome` is what the log
+//! says, and `purge` what an operator has it forget. This file decides from these; `relay::caching` does it.
 
 mod body;
 mod date;
@@ -221,19 +221,16 @@ impl Cache {
 
     /// The key of a request, and what is known of it.
     fn find(&mut self, target: &Bytes, request: &RequestHead) -> CacheLookup {
-        if let Some(number) = self.store.fetch(target) {
-            return CacheLookup::OnDisk(number);
+        match self.look_up(target.clone()) {
+            CacheLookup::Here(_, Some(Stored::Varies(varies))) => self.look_up(varies.key(target, request)),
+            found => found,
         }
-        match self.store.get(target) {
-            Some(Stored::Varies(varies)) => {
-                let key = varies.key(target, request);
-                if let Some(number) = self.store.fetch(&key) {
-                    return CacheLookup::OnDisk(number);
-                }
-                let known = self.store.get(&key);
-                CacheLookup::Here(key, known)
-            }
-            known => CacheLookup::Here(target.clone(), known),
+    }
+
+    fn look_up(&mut self, key: Bytes) -> CacheLookup {
+        match self.store.get(&key) {
+            None => self.store.fetch(&key).map_or(CacheLookup::Here(key, None), CacheLookup::OnDisk),
+            known => CacheLookup::Here(key, known),
         }
     }
 

@@ -31,8 +31,6 @@ struct ServerCheck {
     server: HostId,
     /// When its time is over.
     until: Time,
-    /// Whether its verdict is known, and only the rest of the answer is still to come.
-    is_known: bool,
     /// None until its connection is open.
     session: Option<Box<dyn ClientSession>>,
 }
@@ -80,31 +78,18 @@ impl ServerChecks {
         servers
     }
 
-    /// What has come of an answer says this; nothing, if that was known before or is not yet.
+    /// What has come of an answer says this, if it is known by now: its head is enough.
     fn hear(&mut self, now: Time, conn: ConnId, input: &[Chunk]) -> Option<(HostId, Verdict)> {
         let check = self.running.get_mut(&conn)?;
         let session = check.session.as_mut()?;
         let result = session.handle_input(now, TransportStream::TCP, input);
-        let mut verdict = None;
-        while let Some(event) = session.poll_event() {
-            match event {
-                Event::Response { head, .. } if (200..400).contains(&head.status) => verdict = Some(Verdict::Passed),
-                Event::Response { .. } | Event::Reset { .. } | Event::Refused { .. } => verdict = Some(Verdict::Failed),
-                Event::End { .. } => check.until = now,
-                _ => {}
-            }
-        }
-        if result.is_err() {
-            (check.until, verdict) = (now, verdict.or(Some(Verdict::Failed)));
-        }
-        let verdict = verdict.filter(|_| !check.is_known)?;
-        check.is_known = true;
+        let verdict = std::iter::from_fn(|| session.poll_event()).find_map(|event| match event {
+            Event::Response { head, .. } if (200..400).contains(&head.status) => Some(Verdict::Passed),
+            Event::Response { .. } | Event::Reset { .. } | Event::Refused { .. } => Some(Verdict::Failed),
+            _ => None,
+        });
+        let verdict = verdict.or(result.is_err().then_some(Verdict::Failed))?;
         Some((check.server, verdict))
-    }
-
-    /// A check is over. Its server, if that has failed by it.
-    fn end(&mut self, conn: ConnId) -> Option<HostId> {
-        self.running.remove(&conn).filter(|check| !check.is_known).map(|check| check.server)
     }
 }
 
@@ -141,7 +126,7 @@ impl Relay {
     /// The connection of a check is being opened.
     pub(super) fn begin_check(&mut self, conn: ConnId, server: HostId) {
         let until = self.now + self.config.server_timeouts.silence;
-        self.checks.running.insert(conn, ServerCheck { server, until, is_known: false, session: None });
+        self.checks.running.insert(conn, ServerCheck { server, until, session: None });
     }
 
     /// The connection of a check is open.
@@ -160,19 +145,16 @@ impl Relay {
 
     /// Something of an answer has come.
     pub(super) fn hear_check(&mut self, conn: ConnId, input: &[Chunk]) {
-        let now = self.now;
-        if let Some((server, verdict)) = self.checks.hear(now, conn, input) {
-            self.note_check(server, verdict);
-        }
-        if self.checks.running.get(&conn).is_some_and(|check| check.until <= now) {
+        if let Some((server, verdict)) = self.checks.hear(self.now, conn, input) {
+            self.checks.running.remove(&conn);
             self.actions.push_back(Action::Close { conn });
-            self.end_check(conn);
+            self.note_check(server, verdict);
         }
     }
 
     /// The connection of a check has been closed, or nothing comes of it.
     pub(super) fn end_check(&mut self, conn: ConnId) {
-        if let Some(server) = self.checks.end(conn) {
+        if let Some(ServerCheck { server, .. }) = self.checks.running.remove(&conn) {
             self.note_check(server, Verdict::Failed);
         }
     }

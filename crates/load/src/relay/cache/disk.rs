@@ -1,7 +1,7 @@
 //! What is kept on a disk besides memory, within a bound: which files there are. The disk itself is the driver's: it gets tasks,
 //! and says what has come of them.
 //!
-//! A file is never changed: what replaces it is another file. What has to be forgotten is removed before anything else is done with it, so
+//! A file is never changed: what replaces it is another file. What has to be forgotten is removed before anybody hears of that, so
 //! no crash brings it back; what is to be written may be lost.
 
 use super::file::CacheFile;
@@ -330,8 +330,10 @@ mod tests {
 
         /// What is known of a key, in memory or on the disk.
         fn find(&mut self, key: &Bytes) -> Option<u8> {
-            self.store.fetch(key);
-            self.take_tasks();
+            if self.store.get(key).is_none() {
+                self.store.fetch(key);
+                self.take_tasks();
+            }
             self.store.get(key).map(|stored| fill(&stored))
         }
 

@@ -1,4 +1,5 @@
-//! What the cache remembers, within a bound: what was used last is kept longest. If there is a disk, what memory forgets is still there.
+//! What the cache remembers, within a bound: what was used last is kept longest. If there is a disk, what memory forgets is still
+//! there.
 
 use super::disk::{AdoptedFile, Disk, DiskTask, FileNumber};
 use super::file::KeptEntry;
@@ -78,7 +79,9 @@ impl Store {
     /// A file was on the disk before.
     pub(super) fn adopt(&mut self, file: AdoptedFile) {
         self.numbers = self.numbers.max(file.number.0);
-        self.disk.iter_mut().for_each(|disk| disk.adopt(file.clone()));
+        if let Some(disk) = &mut self.disk {
+            disk.adopt(file);
+        }
         self.make_room(0);
     }
 
@@ -157,11 +160,8 @@ impl Store {
         self.put(key, stored);
     }
 
-    /// Begins to read from the disk what is known of a key, if that is not known here, and there is room for it.
+    /// Begins to read from the disk what is known of a key that is not known here, if there is room for it.
     pub(super) fn fetch(&mut self, key: &Bytes) -> Option<FileNumber> {
-        if self.entries.contains_key(key) {
-            return None;
-        }
         let (number, bytes) = self.disk.as_mut()?.find(key)?;
         if self.disk.as_ref()?.is_reading(number) {
             return Some(number);
