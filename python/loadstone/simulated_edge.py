@@ -220,7 +220,9 @@ class SimulatedEdge:
         fields = ("backhaul", "cache", "hit_rate", "request_us")
         said = {"file": shown([self.file])[0], **{name: getattr(self, name) for name in fields}}
         if self.places:
-            said["edges"] = {place.name: [place.rtt_ms, place.backhaul] for place in self.places}
+            said["edges"] = {
+                place.name: {"rtt_ms": place.rtt_ms, "backhaul": place.backhaul} for place in self.places
+            }
         return {**document, "edge": {**said, "notes": self.notes(read)}}
 
     def below(self, tables: str, read: Sequence[Page]) -> str:
