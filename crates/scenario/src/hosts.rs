@@ -2,17 +2,16 @@
 
 use crate::Scenario;
 use crate::error::{ScenarioError, TopologyError};
+use crate::relaying::Relaying;
 use crate::topology::{ProgramKind, Topology, TopologyHost};
 use core::net::{IpAddr, Ipv4Addr};
 use loadstone_http::Protocol;
+use loadstone_load::Names;
 use loadstone_load::page::{HostId, Page};
-use loadstone_load::{Names, ServerProtocol};
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NamedLink, Network, NodeId, Route, tcp};
-use loadstone_units::Bounded;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The first address of the hosts of a run: the range that RFC 2544 sets aside for measuring.
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
@@ -34,23 +33,6 @@ pub struct PlannedHost {
     pub ways: Vec<Way>,
     /// How it relays, if it does.
     pub relaying: Relaying,
-}
-
-/// How a relay relays.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Relaying {
-    /// How many bytes it remembers of responses, if it does.
-    pub cache: Option<u64>,
-    /// How many percent of what it is asked for it stores, if fields of responses do not say that.
-    pub hit_rate: Option<Bounded<0, 100>>,
-    /// What it speaks to servers.
-    pub server_protocol: ServerProtocol,
-    /// The most connections that it has to a server.
-    pub server_connections: usize,
-    /// How many percent of those that others leave one client may have; all if it is left out.
-    pub client_share: Option<Bounded<1, 100>>,
-    /// How long its processor is busy with a request.
-    pub request_time: Duration,
 }
 
 /// What a host of a run does.
@@ -228,7 +210,7 @@ impl Builder<'_> {
         for (host, node) in topology.hosts.iter().zip(&nodes).filter(|(host, _)| host.runs == ProgramKind::Relay) {
             self.add(&host.name, HostRole::Relay, host.tcp.unwrap_or(self.scenario.variant.tcp), *node);
             if let Some(relay) = self.all.last_mut() {
-                relay.relaying = relaying(host);
+                relay.relaying = Relaying::of(host);
             }
         }
         for page in 0..self.pages.len() {
@@ -337,18 +319,6 @@ impl Builder<'_> {
     }
 }
 
-/// How a host of a topology relays.
-fn relaying(host: &TopologyHost) -> Relaying {
-    Relaying {
-        cache: host.cache.map(|bytes| bytes.get().into()),
-        hit_rate: host.hit_rate,
-        server_protocol: host.server_protocol.unwrap_or_default(),
-        server_connections: host.server_connections.map_or(usize::MAX, |most| most.get() as usize),
-        client_share: host.client_share,
-        request_time: Duration::from_micros(host.request_us.map_or(0, |span| span.get().into())),
-    }
-}
-
 fn unknown(field: &str, name: &str, topology: &Topology) -> ScenarioError {
     let known = topology.hosts.iter().map(|host| host.name.clone()).collect();
     refuse(field, TopologyError::UnknownHost { name: name.to_owned(), known })
@@ -434,6 +404,9 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
 mod tests {
     use super::*;
     use crate::Plan;
+    use loadstone_load::ServerProtocol;
+    use loadstone_units::Bounded;
+    use std::time::Duration;
 
     const PAGE: &str =
         r#"{"objects": [{"url": "https://a.test/", "bytes": 1}, {"url": "http://b.test/", "bytes": 1}]}"#;

@@ -1,8 +1,9 @@
 //! A scenario made ready to be run, in whichever world.
 
 use crate::habits::Habits;
-use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost, Relaying};
+use crate::hosts::{HostRole, Hosts, PageHosts, PlannedHost};
 use crate::name_server::NameServerPlan;
+use crate::relaying::Relaying;
 use crate::shared_page::LoadablePage;
 use crate::{
     Connections, Prefetch, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter,

@@ -166,3 +166,22 @@ fn who_leaves_asks_no_more_and_new_settings_say_who_is_asked() {
     world.relay.shut_down(world.now);
     assert_eq!(world.checked_at(10, [(SERVER, None), (OTHER, Some(200))]), []);
 }
+
+#[test]
+fn an_answer_that_does_not_end_keeps_no_later_check_away() {
+    let patient = ServerTimeouts { silence: Duration::from_secs(60), ..ServerTimeouts::ENDLESS };
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { server_timeouts: patient, ..asking(config) });
+    for second in [0, 5, 10] {
+        assert_eq!(world.checked_at(second, [(SERVER, None), (OTHER, Some(204))])[0], SERVER, "{second}");
+        let unanswered =
+            world.behind.iter().filter(|(conn, behind)| behind.server == SERVER && !world.closed.contains(conn));
+        let conn = *unanswered.map(|(conn, _)| conn).next().unwrap();
+        let head = Arc::new(ResponseHead::new(200, Fields::from_pairs([("content-length", "1000000")])));
+        let session = &mut world.behind.get_mut(&conn).unwrap().session;
+        session.respond(RequestId(0), head, Content::Streamed);
+        session.append(RequestId(0), Chunk::Run { body: BodyId(1), offset: 0, len: 100 });
+        world.settle();
+        assert!(world.closed.contains(&conn), "{second}: its head is enough");
+    }
+    assert_eq!(world.health(), [true, true]);
+}
