@@ -280,8 +280,11 @@ class Outcome:
     def bytes_pushed(self) -> int:
         """Bytes of the bodies that were pushed, with what came of those that were refused, in bytes."""
     @property
+    def bytes_prefetched(self) -> int:
+        """Bytes of the bodies that pages before had brought ahead, by prefetches or pushes, in bytes."""
+    @property
     def bytes_wasted(self) -> int:
-        """Those of them that the load did not need, or that the browser refused, in bytes."""
+        """Those of both that no load needed, or that the browser refused, in bytes."""
     @property
     def packets_down(self) -> int:
         """IP packets offered to the link towards the client, in packets."""

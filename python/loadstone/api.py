@@ -45,12 +45,14 @@ def _chosen(
     exact: bool,
     varied: Set[str] = frozenset(),
     before: AnyPage | Sequence[AnyPage] = (),
+    likely_next: AnyPage | None = None,
 ) -> Chosen:
     for name in settings:
         if name not in OF_SCENARIOS or name in varied:
             raise TypeError(f"{asked}() has no argument '{name}': docs/options.md lists those that there are")
     visited = [before] if isinstance(before, Page | str | Path) else before
-    given = {**settings, "before": [_page(one) for one in visited]}
+    likely = None if likely_next is None else _page(likely_next)
+    given = {**settings, "before": [_page(one) for one in visited], "likely_next": likely}
     return experiment.asked(given, exact=exact)
 
 
@@ -103,6 +105,7 @@ def load(
     exact: bool = False,
     threads: int | None = None,
     before: AnyPage | Sequence[AnyPage] = (),
+    likely_next: AnyPage | None = None,
     **settings: Unpack[Settings],
 ) -> Load:
     """Load a page on one network under one variant.
@@ -110,7 +113,8 @@ def load(
     `runs` is 21, or 1 where nothing is random, if it is left out; run k has the seed `seed` + k. If `exact`,
     nothing varies but random loss (docs/model.md#spread). Runs go over `threads` threads, all cores if it is
     left out, and do not depend on how many. With `visit_after` the browser has visited this page, or those
-    of `before` in their order, so many seconds ago, each before the next.
+    of `before` in their order, so many seconds ago, each before the next. With `prefetch` the servers of the
+    last one before take `likely_next` for the next one, if it is given.
 
     >>> import loadstone
     >>> page = loadstone.Page.read("example:shop")
@@ -122,7 +126,7 @@ def load(
     6
     """
     read = _page(page)
-    cell = experiment.cell(read, _chosen("load", settings, exact, before=before))
+    cell = experiment.cell(read, _chosen("load", settings, exact, before=before, likely_next=likely_next))
     return Load(read, cell, experiment.execute(cell.jobs(cell.runs(runs), cell.seed), threads))
 
 
@@ -185,6 +189,7 @@ def compare(
     exact: bool = False,
     threads: int | None = None,
     before: AnyPage | Sequence[AnyPage] = (),
+    likely_next: AnyPage | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Compare variants of each page on several networks.
@@ -195,7 +200,8 @@ def compare(
 
     `until`, as in "1%", instead of `runs`: run until half of every gain's interval is at most so much of it.
     If `exact`, nothing varies but random loss (docs/model.md#spread). With `visit_after` the browser has
-    visited the page, or those of `before` in their order, so many seconds ago, each before the next.
+    visited the page, or those of `before` in their order, so many seconds ago, each before the next. With
+    `prefetch` the servers of the last one before take `likely_next` for the next one, if it is given.
 
     >>> import loadstone
     >>> compared = loadstone.compare("example:shop", networks=["cable"])
@@ -208,7 +214,7 @@ def compare(
     """
     given = [pages_] if isinstance(pages_, Page | str | Path) else pages_
     enough = runs if until is None else Until.parse(until)
-    chosen = _chosen("compare", settings, exact, {"network", "protocol"}, before)
+    chosen = _chosen("compare", settings, exact, {"network", "protocol"}, before, likely_next)
     read = [page for each in given for page in _pages(each)]
     compared = variants_of(read, variants, vary, baseline)
     return Comparison(comparison.compare(read, compared, networks, chosen, enough, threads, _quiet))

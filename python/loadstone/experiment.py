@@ -55,6 +55,9 @@ def asked(given: dict[str, Any], *, exact: bool, usual: Chosen = SPREAD) -> Chos
     if before := given.get("before"):
         visited = [page if isinstance(page, Page) else pages.read(page) for page in before]
         fields["before"] = [json.loads(page.content.to_json()) for page in visited]
+    if (likely := given.get("likely_next")) is not None:
+        page = likely if isinstance(likely, Page) else pages.read(likely)
+        fields["likely_next"] = json.loads(page.content.to_json())
     return fields
 
 

@@ -108,14 +108,23 @@ EXACT = click.option(
     help="Vary nothing (docs/model.md#spread): round trips, rates and times are as stated.",
 )
 
-BEFORE = click.option(
-    "--before",
-    metavar="PAGE",
-    type=paths.PAGE,
-    multiple=True,
-    help="With --visit-after, the page that the browser has visited before, if that is another one; given "
-    "several times, those that it has visited, in this order.",
-)
+_VISITED = [
+    click.option(
+        "--before",
+        metavar="PAGE",
+        type=paths.PAGE,
+        multiple=True,
+        help="With --visit-after, the page that the browser has visited before, if that is another one; "
+        "given several times, those that it has visited, in this order.",
+    ),
+    click.option(
+        "--likely-next",
+        metavar="PAGE",
+        type=paths.PAGE,
+        help="With --prefetch, the page that the servers of the last one before take for the next one.  "
+        "[default: they are right]",
+    ),
+]
 
 _EDGE_OF_COMPARISONS = [
     click.option(
@@ -254,6 +263,11 @@ def _all(options: list[Callable[[Any], Any]]) -> Callable[[Command], Command]:
 def shared(command: Command) -> Command:
     """Add the options that all verbs have that load pages."""
     return _all([*_SHARED, *_RUN, KEEP_SECRETS, JSON])(command)
+
+
+def visited(command: Command) -> Command:
+    """Add the options that name pages besides the one that is loaded."""
+    return _all(_VISITED)(command)
 
 
 def bed(command: Command) -> Command:

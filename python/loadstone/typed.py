@@ -37,6 +37,9 @@ class Settings(TypedDict, total=False):
     pipelined_requests: int
     """The most requests that a browser has under way on a connection of HTTP/1.1 with pipelining; if it is
     left out, any number. 1 to 1,000,000."""
+    pipelining_probe: Literal["nothing", "at-start"]
+    """How a browser with pipelining finds out whether pipelines come through; if it is left out, it takes
+    it that they do."""
     browser: Literal["recorded", "2012", "phone-2012"]
     """How the browser behaves where nothing else is set."""
     requests_per_connection: int
@@ -48,9 +51,10 @@ class Settings(TypedDict, total=False):
     """That the browser has visited the page before, or those that `before` names, and how many seconds ago
     that was loaded, or each before the next. It has its cache, as the heads of those pages say, and
     connections that are still open. If it is left out, the browser has nothing. 0 to 31,536,000."""
-    prefetch: Literal["nothing", "next"]
-    """What the servers of each page before tell the browser to prefetch for the one after. Needs
-    `visit_after`."""
+    prefetch: Literal["nothing", "next", "pushed"]
+    """What the servers of each page before give or name of the one after: nothing, `next` for prefetches
+    of all that it has, `pushed` for pushes of what is the document's server's and prefetches of the
+    rest. Needs `visit_after`."""
     compute: str
     """How many times as long the browser computes: a number, or `phone`, which is 4. 0 to 100."""
     cc: Literal["reno", "cubic", "bbr"]
@@ -73,6 +77,8 @@ class Settings(TypedDict, total=False):
     on. Default: 1. 1 to 16."""
     hint: Literal["nothing", "embedded", "dependencies", "all", "listed"]
     """What servers tell the client to fetch by itself. Default: nothing."""
+    preconnect: Literal["nothing", "hosts"]
+    """To which hosts the first response tells the client to open connections, by Link. Default: nothing."""
     hint_by: Literal["early-hints", "link", "subresource"]
     """How they tell it: by a response 103, by Link or by X-Subresource in the response. Default:
     early-hints."""

@@ -73,14 +73,14 @@ def _number(value: float) -> str:
 
 _SHOWN: dict[str, Callable[[float], str]] = {"ms": text.ms, "bytes": _size}
 """How values are shown, by their unit; others are counts."""
-_LEFT_OUT = {"bytes_pushed", "bytes_wasted"}
-"""What text does not say: most loads push nothing."""
+_RARE = {"bytes_pushed", "bytes_prefetched", "bytes_wasted"}
+"""What text says only where there is some: most loads push nothing."""
 _MEASURES = [
     ("page load time" if name == "plt_ms" else name.replace("_", " "), name, _SHOWN.get(column.unit, _number))
     for name, column in OF_RUNS.items()
-    if column.unit and not column.nullable and name not in _LEFT_OUT
+    if column.unit and not column.nullable
 ]
-"""What text says of every load; documents have more."""
+"""What text says of loads; documents have more."""
 
 
 _MOMENTS = {
@@ -116,7 +116,8 @@ def load_text(page: str, cell: Cell, outcomes: Sequence[Outcome]) -> str:
         return f"{head}\n{incomplete(outcomes)}: the browser gave up after {gave_up} at the latest"
     several = len(completed) > 1
     rows = [["", "median", "least", "most"] if several else ["", "run"]]
-    first, *others = _MEASURES
+    rare = {name for name in _RARE if not any(getattr(outcome, name) for outcome in completed)}
+    first, *others = (measure for measure in _MEASURES if measure[1] not in rare)
     for name, field, show in [first, *_moments(completed), *others]:
         values: list[float] = [getattr(outcome, field) for outcome in completed]
         middle = statistics.median(values)
@@ -311,7 +312,7 @@ def _compared(variant: VariantResult, baseline: VariantResult) -> dict[str, Any]
 
 _DETAILS = {
     *("first_request_ms", "fast_retransmissions", "tail_loss_probes", "timeouts", *_MOMENTS),
-    *("bytes_pushed", "bytes_wasted"),
+    *_RARE,
 }
 """Of single loads `load --json` and stores say them: a report has thousands, and all of them within it."""
 

@@ -21,7 +21,7 @@ from loadstone.experiment import OPTIONS, RUNS_OF_RANDOM
 RUN_FIELDS = [
     "seed", "plt_ms", "first_request_ms", "first_byte_ms", "dom_content_loaded_ms",
     "first_contentful_paint_ms", "largest_contentful_paint_ms", "speed_index_ms",
-    "bytes_down", "bytes_up", "bytes_pushed", "bytes_wasted",
+    "bytes_down", "bytes_up", "bytes_pushed", "bytes_prefetched", "bytes_wasted",
     "packets_down", "packets_up", "retransmissions", "fast_retransmissions", "tail_loss_probes", "timeouts",
     "connections", "completed", "account",
     "round_trips", "idle_share", "connections_at_once", "requests_per_connection", "packet_bytes_down",
@@ -59,7 +59,7 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
     options = (
         "--network 3g --protocol h2 --tls 1.2 --servers 2 --connections 4 --iw 3 --cc reno "
         "--policy round-robin --frame-bytes 4096 --notsent-lowat 65536 --client-iw 4 "
-        "--push all --hint embedded --hint-by link --max-streams 60 "
+        "--push all --hint embedded --preconnect hosts --hint-by link --max-streams 60 "
         "--requests-per-connection 9 --client-cc reno --tcp textbook --seed 5 --threads 1 "
         "--connections-in-all 16 --request-order first-come-first-served --names looked-up "
         "--receive-window 70000 --client-receive-window 80000 "
@@ -84,7 +84,13 @@ def test_every_option_arrives_in_the_scenario(loadstone: Command, small: str) ->
         },
         "sharding": "one",
         "priorities": "dependencies",
-        "foresight": {"push": "all", "push_levels": 2, "hint": "embedded", "hint_by": "link"},
+        "foresight": {
+            "push": "all",
+            "push_levels": 2,
+            "hint": "embedded",
+            "preconnect": "hosts",
+            "hint_by": "link",
+        },
         "tcp": {
             "profile": "textbook",
             "iw": 3,
@@ -507,7 +513,7 @@ def test_fields_that_options_set_are_fields_of_the_scenario() -> None:
     # All of these are left out where they are nothing.
     variant = {"connections_in_all": 16, "names": "looked-up", "tls_flights": "1800/2000/80", "compute": 2}
     policies = {"sharding": "one", "priorities": "kind", "visit_after": 5, "prefetch": "next"}
-    variant |= {"pipelined_requests": 2, "browser": "2012"}
+    variant |= {"pipelined_requests": 2, "pipelining_probe": "at-start", "browser": "2012"}
     given = {"spread": {"network": 1}, "variant": {**variant, **policies}}
     fields = json.loads(_scenario(**given).to_json())
     for path in OPTIONS:

@@ -7,8 +7,8 @@ use crate::{ClientTls, Clock, Limits, Stopper, Target, Trust, find, first_reacha
 use loadstone_http::{Protocol, Scheme, SessionFactory};
 use loadstone_load::page::HostId;
 use loadstone_load::{
-    CacheLimits, ExchangeNotes, Forwarding, HealthCheck, HealthRules, NoServerAddress, PoolLimits, RelayConfig,
-    ServerAddress, ServerProtocol, ServerTimeouts, windows_behind,
+    CacheLimits, ExchangeNotes, Forwarding, HealthCheck, HealthRules, NoServerAddress, Pipelined, PoolLimits,
+    RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts, windows_behind,
 };
 use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, Time, json};
@@ -293,6 +293,7 @@ pub(crate) fn relay_config(
         max_kept: MAX_KEPT,
         notes,
         cache: cache.limits(now),
+        pipelined: Pipelined::Answered,
         request_time: Duration::ZERO,
     }
 }

@@ -15,6 +15,7 @@ mod graph;
 mod load_scheduler;
 mod names;
 mod navigation;
+mod pipelining_probe;
 mod pool;
 mod progress;
 mod race;
@@ -30,8 +31,9 @@ use crate::{Action, Attempt, Closed, ConnId, LoadEvent, Marks, NameQuery, Opened
 use cache_reads::CacheReads;
 use connection::{BrowserConnection, BrowserStage};
 use load_scheduler::{FoundRequest, LoadScheduler};
-use loadstone_http::{Chunk, Event, Protocol, TransportStream, Wire};
-use loadstone_units::{Factors, Time};
+use loadstone_http::{Chunk, Event, TransportStream, Wire};
+use loadstone_units::Time;
+use pipelining_probe::PipeliningProbe;
 use pool::Pool;
 use progress::Progress;
 use resolver::Resolver;
@@ -53,6 +55,8 @@ pub struct Browser {
     progress: Progress,
     /// One for each host.
     pools: Vec<Pool>,
+    /// How it finds out whether pipelines come through, if it does.
+    probe: Option<PipeliningProbe>,
     /// For each host the first of those that its server serves.
     servers: Vec<HostId>,
     resolver: Resolver,
@@ -106,6 +110,7 @@ impl Browser {
             config,
             progress: Progress::new(graph),
             pools,
+            probe: None,
             servers: page.hosts.iter().map(|host| host.server).collect(),
             resolver,
             reads: CacheReads::default(),
@@ -130,51 +135,13 @@ impl Browser {
         }
     }
 
-    /// The same with all computing taking so many times as long.
-    #[must_use]
-    pub fn with_computing(mut self, factor: f64) -> Browser {
-        self.progress.scale_computing(factor);
-        self
-    }
-
-    /// The same where hosts speak these protocols, in the page's order.
-    #[must_use]
-    pub fn with_protocols(mut self, protocols: &[Protocol]) -> Browser {
-        let Config { connections, joining, .. } = self.config;
-        self.pools = protocols.iter().map(|protocol| Pool::new(*protocol, connections, joining)).collect();
-        self
-    }
-
-    /// The same where hosts are in other places than in the page: those that one server served are apart where their
-    /// places differ.
-    #[must_use]
-    pub fn with_places<T: PartialEq>(mut self, places: &[T]) -> Browser {
-        let of_page = self.page.hosts.iter().map(|host| host.server).zip(places);
-        let first = |own| HostId(of_page.clone().position(|other| other == own).unwrap_or_default() as u32);
-        self.servers = of_page.clone().map(first).collect();
-        self
-    }
-
-    /// The same with each of the page's own times multiplied by a factor.
-    #[must_use]
-    pub fn with_own_times(mut self, factors: Factors) -> Browser {
-        self.progress.vary(factors);
-        self
-    }
-
-    /// The same with pipelines of at most so many requests.
-    #[must_use]
-    pub fn with_pipelined(mut self, requests: u32) -> Browser {
-        self.pools.iter_mut().for_each(|pool| pool.pipelined = requests.max(1));
-        self
-    }
-
     /// Begins to load the page.
     pub fn start(&mut self, now: Time) {
         if self.page.scheduling == RequestScheduling::Chromium {
             let multiplexed = self.pools.iter().map(|pool| pool.protocol.is_multiplexed() && !pool.is_racing());
             self.scheduler = Some(LoadScheduler::new(self.page.bodies.len(), multiplexed));
         }
+        self.start_probe(now);
         self.progress.start(now);
         self.advance(now);
     }
@@ -254,6 +221,7 @@ impl Browser {
 
     /// All of an object is there.
     fn complete(&mut self, now: Time, object: ActivityId) {
+        self.note_answer(object);
         self.progress.handle_end(now, object);
         self.missing -= u32::from(self.page.activities[object.0 as usize].needed == Needed::Always);
     }
@@ -561,6 +529,7 @@ impl Program for Browser {
                 self.settle(now, conn);
             }
         }
+        self.expire_probe(now);
         self.open_backups(now);
         self.finish_reads(now);
         if self.resolver.deadline() <= now {
@@ -588,7 +557,8 @@ impl Program for Browser {
         let first = |queue: &VecDeque<(Time, ConnId)>| queue.front().map_or(Time::NEVER, |(due, _)| *due);
         let connections =
             first(&self.settling).min(first(&self.watched)).min(self.next_expiry).min(self.reads.deadline());
-        let next = self.progress.next_timer().min(self.resolver.deadline()).min(connections);
+        let probe = self.probe.map_or(Time::NEVER, |probe| probe.deadline());
+        let next = self.progress.next_timer().min(self.resolver.deadline()).min(connections).min(probe);
         (next < Time::NEVER).then_some(next)
     }
 }

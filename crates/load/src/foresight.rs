@@ -1,7 +1,7 @@
 //! What a server tells a client of objects that it has not asked for: pushes and hints, as a policy.
 
-use crate::hint::{Destination, Hint};
-use crate::page::{Activity, ActivityId, Fetch, HostId, LOAD_EVENT, Page};
+use crate::hint::{Destination, Hint, preconnect_links};
+use crate::page::{Activity, ActivityId, Fetch, Host, HostId, LOAD_EVENT, Page, Preconnect};
 use loadstone_http::{Fields, ResponseHead};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
@@ -19,8 +19,21 @@ pub struct Foresight {
     pub push_levels: Bounded<1, 16>,
     /// What servers tell the client to fetch by itself.
     pub hint: Scope,
+    /// To which hosts the first response tells the client to open connections, by Link.
+    pub preconnect: PreconnectTo,
     /// How they tell it: by a response 103, by Link or by X-Subresource in the response.
     pub hint_by: HintBy,
+}
+
+/// To which hosts a client is told to open connections ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreconnectTo {
+    /// To none.
+    #[default]
+    Nothing,
+    /// To all that the page has besides its document's.
+    Hosts,
 }
 
 /// Which objects of the same server a response brings along. Objects of other servers never do.
@@ -44,11 +57,16 @@ impl Default for Foresight {
     /// Nothing is pushed and nothing hinted at.
     fn default() -> Foresight {
         let (push, hint, hint_by) = (Scope::default(), Scope::default(), HintBy::default());
-        Foresight { push, push_levels: Bounded::known(1), hint, hint_by }
+        Foresight { push, push_levels: Bounded::known(1), hint, preconnect: PreconnectTo::Nothing, hint_by }
     }
 }
 
 impl Foresight {
+    /// Whether a client has to follow what responses tell.
+    pub fn is_told(self) -> bool {
+        self.hint != Scope::Nothing || self.preconnect != PreconnectTo::Nothing
+    }
+
     /// The places of the objects of which a response 103 to the first request tells.
     pub fn hinted_early(self, page: &Page) -> BTreeSet<usize> {
         if self.hint_by != HintBy::EarlyHints {
@@ -85,30 +103,45 @@ pub(crate) struct Foreseen {
 
 impl Foreseen {
     pub(crate) fn new(page: &Page, foresight: Foresight) -> Foreseen {
-        let pushes = by_response(page, foresight.push, foresight.push_levels.get(), TellsOf::OwnHost);
+        let mut pushes = by_response(page, foresight.push, foresight.push_levels.get(), TellsOf::OwnHost);
+        for (object, fetch) in (0..).map(ActivityId).zip(page.fetches()).filter(|(_, (_, fetch))| fetch.is_ahead) {
+            if let Some(with) = fetch.1.pushed_with.filter(|with| page.fetch(*with).host == fetch.1.host) {
+                pushes.entry(with).or_default().push(object);
+            }
+        }
         let mut foreseen = Foreseen { pushes, ..Foreseen::default() };
         let by_link = foresight.hint_by != HintBy::Subresource;
         let tells_of = if by_link { TellsOf::AnyHost } else { TellsOf::OwnHost };
-        for (object, mut hinted) in by_response(page, foresight.hint, 1, tells_of) {
+        let mut told = by_response(page, foresight.hint, 1, tells_of);
+        let mut connections = connections(page, foresight.preconnect);
+        if !connections.is_empty() {
+            told.entry(ActivityId(0)).or_default();
+        }
+        for (object, mut hinted) in told {
             if by_link {
                 hinted.retain(|object| is_preloadable(page.fetch(*object)));
             }
             // Browsers read Early Hints of navigations alone.
-            if hinted.is_empty() || (foresight.hint_by == HintBy::EarlyHints && object != ActivityId(0)) {
+            if object != ActivityId(0) && foresight.hint_by == HintBy::EarlyHints {
                 continue;
             }
-            let response = &page.fetch(object).response;
-            let extended = |field: (&str, String)| {
-                let field = [(field.0.as_bytes(), field.1.as_bytes())];
-                Arc::new(ResponseHead::new(response.status, Fields::from_pairs(response.fields.iter().chain(field))))
-            };
             let hints = references(page, page.fetch(object).host, &hinted);
-            match foresight.hint_by {
-                HintBy::EarlyHints => drop(foreseen.hints.insert(object, Arc::new(Hint::early(&hints)))),
-                HintBy::Link => drop(foreseen.heads.insert(object, extended(("link", Hint::links(&hints))))),
-                HintBy::Subresource => {
-                    drop(foreseen.heads.insert(object, extended(("x-subresource", Hint::subresources(&hints)))));
-                }
+            let connections = preconnect_links(&std::mem::take(&mut connections));
+            let fields = match foresight.hint_by {
+                HintBy::EarlyHints | HintBy::Link => vec![("link", Hint::links(&hints)), ("link", connections)],
+                HintBy::Subresource => vec![("x-subresource", Hint::subresources(&hints)), ("link", connections)],
+            };
+            let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+            if fields.is_empty() {
+                continue;
+            }
+            if foresight.hint_by == HintBy::EarlyHints {
+                foreseen.hints.insert(object, Arc::new(ResponseHead::new(103, Fields::from_pairs(fields))));
+            } else {
+                let response = &page.fetch(object).response;
+                let more = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+                let fields = Fields::from_pairs(response.fields.iter().chain(more));
+                foreseen.heads.insert(object, Arc::new(ResponseHead::new(response.status, fields)));
             }
         }
         foreseen
@@ -215,10 +248,23 @@ fn awaited(page: &Page) -> BTreeSet<ActivityId> {
     awaited
 }
 
-/// The objects that a client could ask for without content: only these are told of.
+/// The page's own objects that a client could ask for without content: only these are told of.
 fn objects(page: &Page) -> impl Iterator<Item = ActivityId> + '_ {
-    let is_plain = |(_, fetch): &(&Activity, &Fetch)| fetch.request.method == "GET" && fetch.upload.len == 0;
-    (0..).map(ActivityId).zip(page.fetches()).filter(move |(_, object)| is_plain(object)).map(|(id, _)| id)
+    let is_plain = |fetch: &Fetch| fetch.request.method == "GET" && fetch.upload.len == 0;
+    let is_told = move |fetch: &Fetch| is_plain(fetch) && !fetch.is_ahead;
+    (0..).map(ActivityId).zip(page.fetches()).filter(move |(_, (_, fetch))| is_told(fetch)).map(|(id, _)| id)
+}
+
+/// The connections that a page's first response tells of, in page order: to other hosts than its own. Frames of other sites
+/// have connections of their own, which their documents ask for.
+fn connections(page: &Page, to: PreconnectTo) -> Vec<Preconnect> {
+    if to == PreconnectTo::Nothing {
+        return Vec::new();
+    }
+    let own = page.fetch(ActivityId(0)).host.0 as usize;
+    let others = page.hosts.iter().enumerate().filter(|(at, host)| *at != own && host.partition.is_none());
+    let connection = |(_, host): (usize, &Host)| Preconnect { url: host.origin(), anonymous: host.anonymous };
+    others.map(connection).collect()
 }
 
 /// How a server of `host` refers to objects.
@@ -240,8 +286,7 @@ fn references(page: &Page, host: HostId, objects: &[ActivityId]) -> Vec<Hint> {
 fn url(page: &Page, object: ActivityId) -> String {
     let fetch = page.fetch(object);
     let host = &page.hosts[fetch.host.0 as usize];
-    let scheme = if host.secure { "https" } else { "http" };
-    format!("{scheme}://{}{}", host.name, String::from_utf8_lossy(&fetch.request.path))
+    format!("{}{}", host.origin(), String::from_utf8_lossy(&fetch.request.path))
 }
 
 /// Whether an object is fetched by CORS: as its request says (Fetch Metadata, `Sec-Fetch-Mode`), else by its kind. That

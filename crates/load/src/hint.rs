@@ -1,6 +1,8 @@
-//! Fields of responses that tell a client what to fetch by itself: Link with the relation `preload` (RFC 8288 and
-//! the Preload specification), and X-Subresource, SPDY's server hint.
+//! Fields of responses that tell a client what to do by itself: Link (RFC 8288) with the relations `preload`, to fetch
+//! something, and `preconnect`, to open a connection (HTML, sections 4.6.7.15 and 4.6.7.12), and X-Subresource, SPDY's
+//! server hint.
 
+use crate::page::Preconnect;
 use loadstone_http::{Fields, ResponseHead};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,24 +85,36 @@ impl Hint {
     }
 }
 
+/// The value of Link that tells to open connections.
+pub(crate) fn preconnect_links(connections: &[Preconnect]) -> String {
+    let link = |Preconnect { url, anonymous }: &Preconnect| {
+        format!("<{url}>; rel=preconnect{}", if *anonymous { "; crossorigin" } else { "" })
+    };
+    connections.iter().map(link).collect::<Vec<_>>().join(", ")
+}
+
+/// The connections that a response's head tells to open.
+pub(crate) fn preconnects(head: &ResponseHead) -> Vec<Preconnect> {
+    let links = head.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"link"));
+    let links = links.flat_map(|(_, value)| split_links(value)).filter_map(LinkValue::split);
+    let asked = links.filter(|link| link.has(b"rel=preconnect") || link.has(b"rel=\"preconnect\""));
+    let anonymous = |link: &LinkValue<'_>| {
+        let is_asked = |word: &[u8]| link.has(word);
+        is_asked(b"crossorigin") || is_asked(b"crossorigin=anonymous") || is_asked(b"crossorigin=\"anonymous\"")
+    };
+    let url = |link: &LinkValue<'_>| String::from_utf8(link.url.to_vec()).ok();
+    asked.filter_map(|link| Some(Preconnect { url: url(&link)?, anonymous: anonymous(&link) })).collect()
+}
+
 /// The paths and URLs that a response's head tells to fetch: of Link with `rel=preload` (RFC 8288), or of
 /// X-Subresource. What cannot be understood is passed over.
 pub(crate) fn hinted(head: &ResponseHead) -> Vec<Vec<u8>> {
     let mut paths = Vec::new();
     for (name, value) in head.fields.iter() {
         if name.eq_ignore_ascii_case(b"link") {
-            for link in split_links(value) {
-                let Some(end) = link.iter().position(|byte| *byte == b'>').filter(|_| link.starts_with(b"<")) else {
-                    continue;
-                };
-                let is_preload = link[end + 1..].split(|byte| *byte == b';').any(|parameter| {
-                    let parameter = parameter.trim_ascii();
-                    parameter.eq_ignore_ascii_case(b"rel=preload") || parameter.eq_ignore_ascii_case(b"rel=\"preload\"")
-                });
-                if is_preload {
-                    paths.push(link[1..end].to_vec());
-                }
-            }
+            let links = split_links(value).into_iter().filter_map(LinkValue::split);
+            let asked = links.filter(|link| link.has(b"rel=preload") || link.has(b"rel=\"preload\""));
+            paths.extend(asked.map(|link| link.url.to_vec()));
         } else if name.eq_ignore_ascii_case(b"x-subresource") {
             let mut parts = value.split(|byte| *byte == b';');
             while let (Some(_), Some(path)) = (parts.next(), parts.next()) {
@@ -109,6 +123,23 @@ pub(crate) fn hinted(head: &ResponseHead) -> Vec<Vec<u8>> {
         }
     }
     paths
+}
+
+/// A link of a field.
+struct LinkValue<'f> {
+    url: &'f [u8],
+    parameters: &'f [u8],
+}
+
+impl<'f> LinkValue<'f> {
+    fn split(text: &'f [u8]) -> Option<LinkValue<'f>> {
+        let end = text.iter().position(|byte| *byte == b'>').filter(|_| text.starts_with(b"<"))?;
+        Some(LinkValue { url: &text[1..end], parameters: &text[end + 1..] })
+    }
+
+    fn has(&self, parameter: &[u8]) -> bool {
+        self.parameters.split(|byte| *byte == b';').any(|one| one.trim_ascii().eq_ignore_ascii_case(parameter))
+    }
 }
 
 /// The links of a field: commas within angle brackets belong to the URL.
@@ -128,6 +159,18 @@ fn split_links(value: &[u8]) -> Vec<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_are_asked_for_with_and_without_credentials() {
+        let [own, bare] = [false, true].map(|anonymous| Preconnect { url: "https://a,b.test".to_owned(), anonymous });
+        let both = [own.clone(), bare.clone()];
+        let head = |value: &str| ResponseHead::new(103, Fields::from_pairs([("Link", value)]));
+        assert_eq!(preconnects(&head(&preconnect_links(&both))), both);
+        assert_eq!(hinted(&head(&preconnect_links(&both))), [] as [&[u8]; 0]);
+        let written = "</x>; rel=preload, <https://a,b.test>;rel=\"Preconnect\" ; crossorigin=use-credentials";
+        assert_eq!((preconnects(&head(written)), hinted(&head(written))), (vec![own], vec![b"/x".to_vec()]));
+        assert_eq!(preconnects(&head("<https://a,b.test>; crossorigin=\"anonymous\"; rel=preconnect")), [bare]);
+    }
 
     #[test]
     fn what_is_no_hint_is_passed_over() {

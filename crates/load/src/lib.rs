@@ -47,15 +47,15 @@ pub use fetcher::{
     RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field,
     urls_with_priorities,
 };
-pub use foresight::{Announced, Foresight, HintBy, Scope, announced};
+pub use foresight::{Announced, Foresight, HintBy, PreconnectTo, Scope, announced};
 pub use hint::{Destination, Hint};
 pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use placement::{Placement, PlacementError};
 pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Tag};
 pub use relay::{
     AdoptedFile, CacheFile, CacheGauges, CacheLimits, CacheOutcome, DiskGauges, DiskTask, ExchangeNotes, FileNumber,
-    Forwarding, HealthCheck, HealthRules, KeptEntry, PoolGauges, PoolLimits, Purge, Relay, RelayConfig, RelayGauges,
-    ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
+    Forwarding, HealthCheck, HealthRules, KeptEntry, Pipelined, PoolGauges, PoolLimits, Purge, Relay, RelayConfig,
+    RelayGauges, ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};

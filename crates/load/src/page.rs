@@ -19,6 +19,7 @@ mod merge;
 mod moment;
 mod paint;
 mod path_shape;
+mod pipelining_probe;
 mod policy;
 mod prefetch;
 mod preflights;
@@ -45,10 +46,13 @@ pub(crate) use moment::LOAD_EVENT;
 pub use moment::Moment;
 pub use paint::{Paint, PaintSource};
 pub use path_shape::path_shape;
+pub use pipelining_probe::PROBED_HOST;
 pub use policy::{Priorities, Sharding, registrable_domain};
+pub use prefetch::{BroughtAhead, NextPage};
 pub use redact::Secrets;
 pub use replayed::{Methods, NoReplay, Replayed};
 pub use summary::{KindSummary, Summary};
+pub use visits::Visits;
 
 use bytes::Bytes;
 use loadstone_http::{Body, Priority, RequestHead, ResponseHead};
@@ -95,6 +99,8 @@ pub struct Page {
     pub view_pixels: Option<u32>,
     /// With which compute nodes a connection is opened, and to which host.
     pub preconnects: BTreeMap<ActivityId, HostId>,
+    /// What pages visited before have brought ahead.
+    pub ahead: BroughtAhead,
     /// For each object the one in which it stands.
     texts: Vec<Option<ActivityId>>,
     /// For each host its objects by path, ascending: no two have the same one.
@@ -108,6 +114,8 @@ pub struct Host {
     pub name: String,
     /// Whether its URLs are `https`.
     pub secure: bool,
+    /// Whether the requests to it are without credentials.
+    pub anonymous: bool,
     /// The network partition of the requests to it, if that is not the page's own.
     pub partition: Option<String>,
     /// What its round trip takes beyond the access link's.
@@ -119,6 +127,13 @@ pub struct Host {
     /// The first of the hosts that have its address and certificate, so that connections carry requests to all of them;
     /// often itself.
     pub server: HostId,
+}
+
+impl Host {
+    /// Its URL's scheme, name and port (RFC 6454, section 6.2).
+    pub fn origin(&self) -> String {
+        format!("{}://{}", if self.secure { "https" } else { "http" }, self.name)
+    }
 }
 
 /// One thing that a page load consists of.
@@ -197,6 +212,8 @@ pub struct Fetch {
     pub view_pixels: u32,
     /// Whether the browser has it in its cache.
     pub is_cached: bool,
+    /// Whether the page does not have it, but the one that is visited after.
+    pub is_ahead: bool,
     /// The object with whose response it is pushed or hinted at, where the page lists that.
     pub pushed_with: Option<ActivityId>,
 }
@@ -245,6 +262,7 @@ impl Page {
             moments,
             view_pixels: None,
             preconnects: BTreeMap::new(),
+            ahead: BroughtAhead::default(),
             texts,
             shelves,
         };
@@ -271,6 +289,16 @@ impl Page {
         let is_meant = |host: &Host| (&host.name[..], host.secure) == (url.authority, url.secure);
         let hosts = (0..).map(HostId).zip(&self.hosts).filter(|(_, host)| is_meant(host));
         hosts.into_iter().find_map(|(id, _)| self.find(id, url.path.as_bytes()))
+    }
+
+    /// The host to which a connection is to be opened ahead, if the page has something there.
+    pub(crate) fn find_host(&self, Preconnect { url, anonymous }: &Preconnect) -> Option<HostId> {
+        let url = Url::split(url)?;
+        let is_meant = |host: &Host| {
+            (host.secure, host.anonymous, &host.partition) == (url.secure, *anonymous, &None)
+                && host.name.eq_ignore_ascii_case(url.authority)
+        };
+        self.hosts.iter().position(is_meant).map(|at| HostId(at as u32))
     }
 
     /// The object that a request means that has come to the server of `host`: of that host, or of another one for which

@@ -29,6 +29,7 @@ mod keeping;
 mod link;
 mod observation;
 mod pending_request;
+mod pipelined;
 mod pool;
 mod processor;
 mod reconfigure;
@@ -45,6 +46,7 @@ pub use config::{
     windows_behind,
 };
 pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
+pub use pipelined::Pipelined;
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};

@@ -177,10 +177,16 @@ pub const RUN: &[Column] = &[
         |page, outcome| vec![(outcome.discarded + pushed(page, outcome, |_| true)).into()],
     ),
     column(
+        ("bytes_prefetched", ColumnKind::Integer, "bytes"),
+        "Bytes of the bodies that pages before had brought ahead, by prefetches or pushes.",
+        |page, _| vec![page.ahead.bytes.into()],
+    ),
+    column(
         ("bytes_wasted", ColumnKind::Integer, "bytes"),
-        "Those of them that the load did not need, or that the browser refused.",
+        "Those of both that no load needed, or that the browser refused.",
         |page, outcome| {
-            vec![(outcome.discarded + pushed(page, outcome, |object| object.needed == Needed::Never)).into()]
+            let refused = outcome.discarded + pushed(page, outcome, |object| object.needed == Needed::Never);
+            vec![(refused + page.ahead.wasted).into()]
         },
     ),
     of_run!("packets_down", Integer, "packets", "IP packets offered to the link towards the client.", |run| {

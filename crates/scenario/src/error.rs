@@ -34,6 +34,9 @@ pub enum ScenarioProblem {
     /// A page before this one, or what is prefetched there, and no time between.
     #[error("give visit_after, the seconds since then (--visit-after)")]
     NotVisited,
+    /// A page that servers take for the next one, of which they say nothing.
+    #[error("give prefetch as well (--prefetch): nothing is brought ahead without it")]
+    NothingAhead,
     /// The network is incomplete.
     #[error(transparent)]
     Network(#[from] NetworkError),

@@ -22,6 +22,24 @@ pub enum Habits {
     Phone2012,
 }
 
+/// How the browser finds out whether pipelines come through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probing {
+    /// It takes it that they do.
+    #[default]
+    Nothing,
+    /// When it starts it sends one to `pipelining.test`, and the first to other hosts when all of that is answered (`yahoo` 4.3).
+    AtStart,
+}
+
+impl Probing {
+    /// Whether it is what is taken where nothing else is said.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Probing::default()
+    }
+}
+
 impl Habits {
     /// Whether it is what is taken where nothing else is said.
     pub(crate) fn is_default(&self) -> bool {

@@ -384,6 +384,7 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
         "a relay with server_connections",
     )?;
     has(host.request_us.is_some() && !is_relay, "request_us", "a relay")?;
+    has(!host.pipelined.is_default() && !is_relay, "pipelined", "a relay")?;
     has(!host.plaintext.is_empty() && !is_relay, "plaintext", "a relay")?;
     let mut seen = vec![host.name.as_str()];
     let mut next = host.via.as_deref();
@@ -404,7 +405,7 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
 mod tests {
     use super::*;
     use crate::Plan;
-    use loadstone_load::ServerProtocol;
+    use loadstone_load::{Pipelined, ServerProtocol};
     use loadstone_units::Bounded;
     use std::time::Duration;
 
@@ -457,7 +458,8 @@ mod tests {
     #[test]
     fn a_relay_may_serve_some_hosts_of_a_page_and_speak_to_some_without_tls() {
         let edge = r#"{"name": "edge", "runs": "relay", "serves": ["a.test"], "plaintext": ["a.test"], "cache": 9,
-            "hit_rate": 50, "server_protocol": "h2", "server_connections": 6, "client_share": 50, "request_us": 40}"#;
+            "hit_rate": 50, "server_protocol": "h2", "server_connections": 6, "client_share": 50, "request_us": 40,
+            "pipelined": "lost"}"#;
         let me = r#"{"name": "me", "runs": "browser", "via": "edge"}"#;
         let first = r#"{"name": "first", "runs": "earlier-browser", "via": "edge"}"#;
         let links = r#"{"name": "x", "between": ["me", "edge"]}, {"name": "y", "between": ["edge", "far"]},
@@ -473,6 +475,7 @@ mod tests {
         let spoken = |host: usize| plan.hosts()[host].ways.iter().map(|way| way.protocol).collect::<BTreeSet<_>>();
         assert_eq!((spoken(2), spoken(0).contains(&Protocol::Http1)), ([Protocol::H2].into(), true));
         let relaying = Relaying {
+            pipelined: Pipelined::Lost,
             cache: Some(9),
             hit_rate: Some(Bounded::known(50)),
             server_protocol: ServerProtocol::H2,

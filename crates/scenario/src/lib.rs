@@ -49,7 +49,7 @@ pub use checksum::checksum;
 pub use compute_factor::ComputeFactor;
 pub use divergence::{CaptureComparison, CaptureTable, CaptureTableError};
 pub use error::{ScenarioError, ScenarioProblem, TopologyError};
-pub use habits::Habits;
+pub use habits::{Habits, Probing};
 pub use hosts::{HostRole, MAX_HOSTS, PlannedHost, Way, address};
 pub use loadstone_load::{Account, Part, Row, Span};
 pub use loadstone_net::Fate;

@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 /// All options: what a field may be, what it is by default and what it does, its type says.
-const OPTIONS: [OptionOf; 38] = [
+const OPTIONS: [OptionOf; 40] = [
     OptionOf::new("network", "network", "NETWORK"),
     OptionOf::new("protocol", "variant.protocol", "PROTOCOL"),
     OptionOf::new("iw", "variant.tcp.iw", "N").of(SERVERS),
@@ -18,6 +18,7 @@ const OPTIONS: [OptionOf; 38] = [
     OptionOf::new("connections", "variant.connections", "N"),
     OptionOf::new("connections-in-all", "variant.connections_in_all", "N"),
     OptionOf::new("pipelined-requests", "variant.pipelined_requests", "N"),
+    OptionOf::new("pipelining-probe", "variant.pipelining_probe", "PROBE"),
     OptionOf::new("browser", "variant.browser", "BROWSER"),
     OptionOf::new("requests-per-connection", "variant.requests_per_connection", "N"),
     OptionOf::new("names", "variant.names", "NAMES"),
@@ -33,6 +34,7 @@ const OPTIONS: [OptionOf; 38] = [
     OptionOf::new("push", "variant.foresight.push", "SCOPE"),
     OptionOf::new("push-levels", "variant.foresight.push_levels", "N"),
     OptionOf::new("hint", "variant.foresight.hint", "SCOPE"),
+    OptionOf::new("preconnect", "variant.foresight.preconnect", "HOSTS"),
     OptionOf::new("hint-by", "variant.foresight.hint_by", "WAY"),
     OptionOf::new("notsent-lowat", "variant.tcp.notsent_lowat", "BYTES").of(SERVERS),
     OptionOf::new("receive-window", "variant.tcp.receive_window", "BYTES").of(SERVERS),

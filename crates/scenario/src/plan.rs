@@ -9,7 +9,10 @@ use crate::{
     Connections, Prefetch, Requests, Scenario, ScenarioError, ScenarioProblem, SharedPage, Spread, Variant, VisitAfter,
 };
 use loadstone_http::{Multiplexing, Protocol, Push, RequestWrites, SessionFactory};
-use loadstone_load::page::{ActivityId, HostId, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding};
+use loadstone_load::page::{
+    ActivityId, HostId, NextPage, PROBED_HOST, Page, PageError, PageFile, Priorities, RequestScheduling, Sharding,
+    Visits,
+};
 use loadstone_load::{
     Browser, BrowserConfig, CacheLimits, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, PoolLimits, Relay,
     RelayConfig, Scope, StatedHits, windows_behind,
@@ -77,7 +80,11 @@ impl Plan {
         if variant.prefetch != Prefetch::Nothing && variant.visit_after.is_none() {
             return Err(ScenarioError::new("variant.prefetch", ScenarioProblem::NotVisited));
         }
-        let pages = files.iter().map(|(file, field)| planned(file, earlier, variant, field));
+        if scenario.likely_next.is_some() && variant.prefetch == Prefetch::Nothing {
+            return Err(ScenarioError::new("likely_next", ScenarioProblem::NothingAhead));
+        }
+        let likely = scenario.likely_next.as_ref();
+        let pages = files.iter().map(|(file, field)| planned(file, earlier, likely, variant, field));
         let pages = pages.collect::<Result<Vec<PlannedPage>, ScenarioError>>()?;
         check_hosts("variant.tcp_of", variant.tcp_of.keys(), &pages)?;
         check_hosts("variant.protocol_of", variant.protocol_of.keys(), &pages)?;
@@ -207,16 +214,22 @@ impl Plan {
             joining: self.variant.joining.unwrap_or(usual),
             sessions: sessions.clone(),
             names: self.variant.names,
-            hints: if self.variant.foresight.hint == Scope::Nothing { Hints::Ignore } else { Hints::Follow },
+            hints: if self.variant.foresight.is_told() { Hints::Follow } else { Hints::Ignore },
         };
         let browser = Browser::new(page.clone(), graph.clone(), config).with_own_times(self.spread.own_times(seed));
         let browser = browser.with_computing(self.variant.compute.get());
         let pipelined = self.variant.pipelined_requests.map_or(u32::MAX, Requests::get);
-        if self.variant.protocol_of.is_empty() {
-            return browser.with_pipelined(pipelined);
+        let browser = if self.variant.protocol_of.is_empty() {
+            browser
+        } else {
+            let protocols = page.hosts.iter().map(|host| self.variant.protocol_to(&host.name));
+            browser.with_protocols(&protocols.collect::<Vec<Protocol>>())
+        };
+        let browser = browser.with_pipelined(pipelined);
+        match page.hosts.iter().position(|host| host.name == PROBED_HOST).filter(|_| self.variant.probes()) {
+            Some(probed) => browser.with_pipelining_probe(HostId(probed as u32)),
+            None => browser,
         }
-        let protocols: Vec<Protocol> = page.hosts.iter().map(|host| self.variant.protocol_to(&host.name)).collect();
-        browser.with_protocols(&protocols).with_pipelined(pipelined)
     }
 
     /// The server of a page's host in the run of this seed, at the first visit.
@@ -261,7 +274,7 @@ impl Plan {
         let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
         let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
         // Ages count from when a response comes: its Date is that of the recorded load.
-        let Relaying { cache, hit_rate, server_protocol, server_connections, client_share, request_time } =
+        let Relaying { cache, hit_rate, server_protocol, server_connections, client_share, request_time, pipelined } =
             host.relaying;
         let drawn = Seed(seed.stream(&format!("{}.hits", host.name)).next_u64());
         let hits = hit_rate.map(|percent| StatedHits { percent, seed: drawn });
@@ -271,7 +284,7 @@ impl Plan {
         let pool = PoolLimits { connections: server_connections, client_share, ..PoolLimits::UNLIMITED };
         let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)));
         let server_sessions = Arc::new(SessionFactory::new(windows_behind(multiplexing)));
-        Relay::new(RelayConfig { server_sessions, server_protocol, cache, pool, request_time, ..config })
+        Relay::new(RelayConfig { server_sessions, server_protocol, cache, pool, request_time, pipelined, ..config })
     }
 
     /// The names of all servers, in their order.
@@ -285,6 +298,7 @@ impl Plan {
 fn planned(
     page: &SharedPage,
     earlier: &[SharedPage],
+    likely: Option<&SharedPage>,
     variant: &Variant,
     field: &str,
 ) -> Result<PlannedPage, ScenarioError> {
@@ -294,18 +308,32 @@ fn planned(
         };
         let earlier = if earlier.is_empty() { std::slice::from_ref(page) } else { earlier };
         let in_turn: Vec<&PageFile> = earlier.iter().chain([page]).map(|page| &**page).collect();
-        let visited = PageFile::visited_in_turn(&in_turn, after, variant.prefetch == Prefetch::Next)?;
+        let Visits { pages: visited, ahead } = PageFile::visited_in_turn(&in_turn, after, next_page(variant, likely))?;
         let counted = if after >= KEEP_ALIVE { &visited[earlier.len()..] } else { &visited };
         let files = counted.iter().map(|file| with_policies(file.clone(), variant));
-        let files = files.collect::<Result<Vec<PageFile>, PageError>>()?;
+        let mut files = files.collect::<Result<Vec<PageFile>, PageError>>()?;
+        if variant.probes() {
+            files[0] = std::mem::take(&mut files[0]).probing_pipelining();
+        }
         let visit = |at: usize| {
-            let page = files[at].build_after(&files[..at])?;
+            let mut page = files[at].build_after(&files[..at])?;
+            page.ahead = ahead;
             Ok::<_, PageError>(PlannedPage::of(LoadablePage::of(page), variant))
         };
         let last = files.len() - 1;
         Ok(PlannedPage { earlier: (0..last).map(visit).collect::<Result<_, _>>()?, ..visit(last)? })
     };
     made().map_err(|error: PageError| ScenarioError::new(field, error))
+}
+
+/// What the servers of pages before give or name ahead.
+fn next_page<'p>(variant: &Variant, likely: Option<&'p SharedPage>) -> Option<NextPage<'p>> {
+    let gap = variant.visit_after.map_or(Duration::ZERO, VisitAfter::duration);
+    (variant.prefetch != Prefetch::Nothing).then_some(NextPage {
+        taken_for: likely.map(|page| &**page),
+        is_pushed: variant.pushes_ahead(),
+        stays_open: gap < KEEP_ALIVE,
+    })
 }
 
 impl PlannedPage {
@@ -324,11 +352,13 @@ impl PlannedPage {
 /// The page as the variant's policies make it, at the first visit.
 fn loadable(page: &SharedPage, variant: &Variant) -> Result<LoadablePage, PageError> {
     let Variant { sharding, servers, priorities, foresight, browser, .. } = *variant;
-    let as_it_is = (Sharding::Recorded, None, Priorities::Recorded, Scope::Nothing, Habits::Recorded);
-    if (sharding, servers, priorities, foresight.hint, browser) == as_it_is {
+    let as_it_is = (Sharding::Recorded, None, Priorities::Recorded, Scope::Nothing, Habits::Recorded, false);
+    if (sharding, servers, priorities, foresight.hint, browser, variant.probes()) == as_it_is {
         return page.loadable().cloned();
     }
-    Ok(LoadablePage::of(with_policies(PageFile::clone(page), variant)?.build()?))
+    let file = with_policies(PageFile::clone(page), variant)?;
+    let file = if variant.probes() { file.probing_pipelining() } else { file };
+    Ok(LoadablePage::of(file.build()?))
 }
 
 fn with_policies(file: PageFile, variant: &Variant) -> Result<PageFile, PageError> {
@@ -362,7 +392,8 @@ fn hosts_of<'a>(variant: &Variant, page: &'a Page) -> PageHosts<'a> {
 
 /// How sessions behave: a browser takes pushes where servers push, and hands over requests as its kind does.
 fn multiplexing(variant: &Variant, scheduling: RequestScheduling) -> Multiplexing {
-    let push = if variant.foresight.push == Scope::Nothing { Push::Forbid } else { Push::Accept };
+    let is_pushed = variant.foresight.push != Scope::Nothing || variant.pushes_ahead();
+    let push = if is_pushed { Push::Accept } else { Push::Forbid };
     let request_writes = match scheduling {
         RequestScheduling::Chromium => RequestWrites::Apart,
         RequestScheduling::PageOrder => RequestWrites::Together,

@@ -1,17 +1,19 @@
-//! What servers of an earlier page tell of the next one.
+//! What servers of an earlier page give or name of the next one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What servers of the pages before hint at for the page after, as `Link: rel=prefetch`.
+/// What servers of the pages before give or name of the page after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Prefetch {
     /// Nothing.
     #[default]
     Nothing,
-    /// All that the next page has.
+    /// They name all that the next page has, as `Link: rel=prefetch`.
     Next,
+    /// The document's server pushes with it what the next page has there, where the protocol has pushes; all else is named.
+    Pushed,
 }
 
 impl Prefetch {

@@ -1,7 +1,7 @@
 //! How a relay of a topology relays.
 
 use crate::topology::TopologyHost;
-use loadstone_load::ServerProtocol;
+use loadstone_load::{Pipelined, ServerProtocol};
 use loadstone_units::Bounded;
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ pub struct Relaying {
     pub client_share: Option<Bounded<1, 100>>,
     /// How long its processor is busy with a request.
     pub request_time: Duration,
+    /// What becomes of pipelined requests.
+    pub pipelined: Pipelined,
 }
 
 impl Relaying {
@@ -31,6 +33,7 @@ impl Relaying {
             server_protocol: host.server_protocol.unwrap_or_default(),
             server_connections: host.server_connections.map_or(usize::MAX, |most| most.get() as usize),
             client_share: host.client_share,
+            pipelined: host.pipelined,
             request_time: Duration::from_micros(host.request_us.map_or(0, |span| span.get().into())),
         }
     }

@@ -1,7 +1,9 @@
 //! What one run is.
 
 use crate::habits::Habits;
-use crate::{ComputeFactor, Prefetch, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology, earlier_pages};
+use crate::{
+    ComputeFactor, Prefetch, Probing, ScenarioError, ScenarioProblem, SharedPage, Spread, Topology, earlier_pages,
+};
 use loadstone_http::{Multiplexing, Protocol};
 use loadstone_load::page::{Priorities, Sharding};
 use loadstone_load::{Closing, Foresight, Joining, Names, Work};
@@ -41,6 +43,9 @@ pub struct Scenario {
     #[schemars(with = "earlier_pages::OneOrMore")]
     #[serde(default, with = "earlier_pages", skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<SharedPage>,
+    /// What the servers of the last page before take for the next one, with `prefetch`; if it is left out, they are right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub likely_next: Option<SharedPage>,
     /// Who takes part and over which links, where it is not one browser behind one access link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
@@ -91,6 +96,9 @@ pub struct Variant {
     /// any number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipelined_requests: Option<Requests>,
+    /// How a browser with pipelining finds out whether pipelines come through; if it is left out, it takes it that they do.
+    #[serde(skip_serializing_if = "Probing::is_default")]
+    pub pipelining_probe: Probing,
     /// How the browser behaves where nothing else is set.
     #[serde(skip_serializing_if = "Habits::is_default")]
     pub browser: Habits,
@@ -118,7 +126,8 @@ pub struct Variant {
     /// still open. If it is left out, the browser has nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visit_after: Option<VisitAfter>,
-    /// What the servers of each page before tell the browser to prefetch for the one after. Needs `visit_after`.
+    /// What the servers of each page before give or name of the one after: nothing, `next` for prefetches of all that it has,
+    /// `pushed` for pushes of what is the document's server's and prefetches of the rest. Needs `visit_after`.
     #[serde(skip_serializing_if = "Prefetch::is_default")]
     pub prefetch: Prefetch,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers
@@ -293,6 +302,16 @@ impl Variant {
     pub fn protocol_to(&self, host: &str) -> Protocol {
         self.protocol_of.get(host).copied().unwrap_or(self.protocol)
     }
+
+    /// Whether the browser probes whether pipelines come through.
+    pub(crate) fn probes(&self) -> bool {
+        self.pipelining_probe == Probing::AtStart && self.protocol == Protocol::Http1Pipelining
+    }
+
+    /// Whether servers push what the next page has.
+    pub(crate) fn pushes_ahead(&self) -> bool {
+        self.prefetch == Prefetch::Pushed && self.protocol.is_multiplexed()
+    }
 }
 
 impl Scenario {
@@ -301,7 +320,17 @@ impl Scenario {
         let page = page.into();
         let (network, variant) = (Network::default(), Variant::default());
         let (traces, spread) = (BTreeMap::new(), Spread::default());
-        Scenario { page, network, traces, variant, before: Vec::new(), topology: None, spread, seed: first_seed() }
+        Scenario {
+            page,
+            network,
+            traces,
+            variant,
+            before: Vec::new(),
+            likely_next: None,
+            topology: None,
+            spread,
+            seed: first_seed(),
+        }
     }
 
     /// Reads a scenario.

@@ -1,7 +1,7 @@
 //! Who takes part in a run and over which links, where that is not one browser behind one access link.
 
 use crate::SharedPage;
-use loadstone_load::ServerProtocol;
+use loadstone_load::{Pipelined, ServerProtocol};
 use loadstone_net::{Network, tcp};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
@@ -60,6 +60,10 @@ pub struct TopologyHost {
     /// A relay: how many percent of the connections to a server that others leave one client may have; all if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_share: Option<Bounded<1, 100>>,
+    /// A relay: what becomes of a request of HTTP/1.1 that comes while another one of its connection is unanswered; it is
+    /// answered after that one if this is left out, as it has to be (RFC 9112, section 9.3.2).
+    #[serde(default, skip_serializing_if = "Pipelined::is_default")]
+    pub pipelined: Pipelined,
     /// A relay: the names of the pages' hosts to whose servers it speaks without TLS; with the others as browsers do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plaintext: Vec<String>,

@@ -115,7 +115,7 @@ def page(
 @options.TLS
 @options.shared
 @options.METRIC
-@options.BEFORE
+@options.visited
 @options.EXACT
 @click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
 @click.option(
@@ -198,7 +198,9 @@ def load(
     replaying = {name: given.pop(name) for name in options.REPLAYING}
     if replaying["origins"]:
         simulating = {"live": live, "packets": packets, "pcap": pcap, "qlog": qlog, "scenario": scenario}
-        simulating |= {"threads": threads} | {name: given[name] for name in ("network", "before")}
+        simulating |= {"threads": threads} | {
+            name: given[name] for name in ("network", "before", "likely_next")
+        }
         replays.refuse(page, simulating)
         made = replays.Order(runs, keep_secrets, as_json, waterfall, metric, exact)
         replays.load(str(page), made, replaying, given)
@@ -363,7 +365,7 @@ def diff(
     ),
 )
 @_PAGES
-@options.BEFORE
+@options.visited
 @options.NETWORKS
 @click.option(
     "--variant",

@@ -1,7 +1,10 @@
 //! How a browser behaves.
 
-use super::Names;
+use super::pool::Pool;
+use super::{Browser, Names};
+use crate::page::HostId;
 use loadstone_http::{Protocol, SessionFactory};
+use loadstone_units::Factors;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -50,4 +53,45 @@ pub enum Hints {
     Ignore,
     /// It fetches objects of the same host at once.
     Follow,
+}
+
+impl Browser {
+    /// The same with all computing taking so many times as long.
+    #[must_use]
+    pub fn with_computing(mut self, factor: f64) -> Browser {
+        self.progress.scale_computing(factor);
+        self
+    }
+
+    /// The same where hosts speak these protocols, in the page's order.
+    #[must_use]
+    pub fn with_protocols(mut self, protocols: &[Protocol]) -> Browser {
+        let Config { connections, joining, .. } = self.config;
+        self.pools = protocols.iter().map(|protocol| Pool::new(*protocol, connections, joining)).collect();
+        self
+    }
+
+    /// The same where hosts are in other places than in the page: those that one server served are apart where their
+    /// places differ.
+    #[must_use]
+    pub fn with_places<T: PartialEq>(mut self, places: &[T]) -> Browser {
+        let of_page = self.page.hosts.iter().map(|host| host.server).zip(places);
+        let first = |own| HostId(of_page.clone().position(|other| other == own).unwrap_or_default() as u32);
+        self.servers = of_page.clone().map(first).collect();
+        self
+    }
+
+    /// The same with each of the page's own times multiplied by a factor.
+    #[must_use]
+    pub fn with_own_times(mut self, factors: Factors) -> Browser {
+        self.progress.vary(factors);
+        self
+    }
+
+    /// The same with pipelines of at most so many requests.
+    #[must_use]
+    pub fn with_pipelined(mut self, requests: u32) -> Browser {
+        self.pools.iter_mut().for_each(|pool| pool.pipelined = requests.max(1));
+        self
+    }
 }

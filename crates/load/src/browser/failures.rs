@@ -23,9 +23,14 @@ impl Browser {
         self.next_expiry =
             owing.iter().map(|(_, until)| *until).filter(|until| *until > now).min().unwrap_or(Time::NEVER);
         for (conn, _) in owing.into_iter().filter(|(_, until)| *until <= now) {
-            self.actions.push_back(Action::Close { conn });
-            self.lose(now, conn);
+            self.give_up_connection(now, conn);
         }
+    }
+
+    /// Closes a connection that does not bring what it should.
+    pub(super) fn give_up_connection(&mut self, now: Time, conn: ConnId) {
+        self.actions.push_back(Action::Close { conn });
+        self.lose(now, conn);
     }
 
     /// A connection has ended: its outstanding requests are sent again, a bounded number of times.
@@ -63,7 +68,7 @@ impl Browser {
 
     /// An object's response did not come: it is requested again, unless that has been tried too often.
     pub(super) fn ask_again(&mut self, now: Time, object: ActivityId) {
-        if self.attempts[object.0 as usize] > RETRIES {
+        if self.attempts[object.0 as usize] > RETRIES || self.is_probe(object) {
             return self.abandon(now, object);
         }
         self.progress.restart(object);
@@ -87,6 +92,9 @@ impl Browser {
     /// An object cannot be had. If the page needs it, the load is over.
     pub(super) fn abandon(&mut self, now: Time, object: ActivityId) {
         self.finish_scheduled(object);
+        if self.is_probe(object) {
+            self.fail_probe();
+        }
         match self.page.activities[object.0 as usize].needed {
             Needed::Always => {
                 self.end.get_or_insert(LoadEnd { at: now, completed: false });

@@ -2,7 +2,7 @@
 
 use super::{Browser, Hints};
 use crate::foresight::destination;
-use crate::hint::hinted;
+use crate::hint::{hinted, preconnects};
 use crate::page::ActivityId;
 use crate::{Action, ConnId, FoundBy};
 use loadstone_http::{RequestId, ResponseHead, TransportStream};
@@ -19,6 +19,12 @@ impl Browser {
         }
         let page = self.page.clone();
         let host = page.fetch(object).host;
+        for connection in preconnects(head) {
+            if let Some(host) = page.find_host(&connection) {
+                self.pools[host.0 as usize].expect();
+                self.stir(host);
+            }
+        }
         for reference in hinted(head) {
             let found = page.find_referred(host, &reference).map(|hinted| (hinted, page.fetch(hinted)));
             if let Some((hinted, fetch)) = found.filter(|(_, fetch)| !fetch.is_cached)

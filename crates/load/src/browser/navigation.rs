@@ -15,6 +15,7 @@ impl Browser {
         for (own, others) in self.pools.iter_mut().zip(before.pools) {
             *own = others;
         }
+        self.probe = before.probe;
         self.resolver.take_over(before.resolver);
         self.connections = before.connections;
         self.stirred = before.stirred;

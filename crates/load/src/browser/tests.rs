@@ -6,7 +6,7 @@ use super::*;
 use crate::page::PageFile;
 use crate::{FoundBy, Opener};
 use bytes::Bytes;
-use loadstone_http::{Multiplexing, RequestId, ResponseHead, ServerSession, SessionFactory, TransportStream};
+use loadstone_http::{Multiplexing, Protocol, RequestId, ResponseHead, ServerSession, SessionFactory, TransportStream};
 
 const NOW: Time = Time::ZERO;
 

@@ -6,7 +6,9 @@ use super::file::{
 };
 use super::heads::{self, TooSmall};
 use super::merge::MOST_DEVIATION;
-use super::{Activity, ActivityId, Dependency, Fetch, Host, HostId, Moment, Page, Raise, Task, Thread, Trigger};
+use super::{
+    Activity, ActivityId, BroughtAhead, Dependency, Fetch, Host, HostId, Moment, Page, Raise, Task, Thread, Trigger,
+};
 use loadstone_http::{Body, BodyId, Priority, Scheme};
 use loadstone_units::{Factors, json};
 use std::collections::BTreeMap;
@@ -160,6 +162,7 @@ impl PageFile {
             moments,
             view_pixels: self.view_pixels,
             preconnects,
+            ahead: BroughtAhead::default(),
             ..page
         };
         acyclic(&page)?;
@@ -311,7 +314,7 @@ impl<'a> HostsByName<'a> {
                 .entry(key(&spec.served_by.as_ref().map_or(name.clone(), |by| by.to_ascii_lowercase())))
                 .or_insert(id);
             let (secure, partition) = (url.secure, partition.cloned());
-            list.push(Host { name, secure, partition, extra_rtt, think, name_error, server });
+            list.push(Host { name, secure, anonymous, partition, extra_rtt, think, name_error, server });
             id
         })
     }
@@ -393,6 +396,7 @@ fn fetch(index: usize, object: &ObjectSpec, hosts: &mut HostsByName<'_>) -> Resu
         document: None,
         is_renamed,
         is_cached: object.cached,
+        is_ahead: object.is_ahead,
         pushed_with: None,
         view_pixels: object.view_pixels.unwrap_or(0),
     })

@@ -181,6 +181,9 @@ pub struct ObjectSpec {
     /// Of an image: how many pixels of the first view it covers; none if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view_pixels: Option<u32>,
+    /// Whether the page does not have it, but the one that is visited after.
+    #[serde(skip)]
+    pub is_ahead: bool,
 }
 
 /// Whether a load waits for an activity.

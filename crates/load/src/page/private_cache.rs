@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 /// How long a preflight holds where it does not say so, and at most, in Chromium (Fetch, section 4.9).
 const PREFLIGHT_AGE: Duration = Duration::from_secs(5);
 const LONGEST_PREFLIGHT_AGE: Duration = Duration::from_secs(7200);
-/// How long Chromium takes what it has prefetched without asking whether it is still right, once (`HttpCache`,
-/// `kPrefetchReuseMins`).
+/// Up to which age Chromium takes what it has prefetched without asking whether it is still right, once (`HttpCache`,
+/// `kPrefetchReuseMins`). What shared caches had it for counts, by `Age`.
 const PREFETCH_AGE: Duration = Duration::from_secs(5 * 60);
 /// What Chromium keeps without end where nothing limits it.
 const PERMANENT: [u16; 4] = [300, 301, 308, 410];
@@ -23,6 +23,13 @@ const PERMANENT: [u16; 4] = [300, 301, 308, 410];
 const AGING: [u16; 2] = [200, 203];
 const LIMITS: [&str; 3] = ["cache-control", "expires", "pragma"];
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// By what the cache knows an object: its URL, its partition, and whether it is a preflight.
+pub(super) type CacheKey<'p> = (&'p str, Option<&'p str>, bool);
+
+pub(super) fn kept_as(object: &ObjectSpec) -> CacheKey<'_> {
+    (&object.url, object.partition.as_deref(), object.method.as_deref() == Some("OPTIONS"))
+}
 
 /// What becomes of a request.
 #[derive(Clone, PartialEq, Debug)]
@@ -75,7 +82,8 @@ pub(super) fn again(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> 
     }
 }
 
-/// Whether what was prefetched so long ago is used as it is: if it was stored at all, however long its heads keep it fresh.
+/// Whether what was prefetched so long ago is used as it is: if it was stored at all and is not too old, however long its
+/// heads keep it fresh.
 pub(super) fn is_kept_ahead(object: &ObjectSpec, kept: &ObjectSpec, after: Duration) -> bool {
     let (Some(first), Some(request), Some(fields)) = (request(kept), request(object), &kept.response_fields) else {
         return false;
@@ -85,7 +93,6 @@ pub(super) fn is_kept_ahead(object: &ObjectSpec, kept: &ObjectSpec, after: Durat
     if !CachePolicy::new_options(&first, &response, then, a_browsers()).is_storable() {
         return false;
     }
-    response.headers_mut().remove(AGE);
     replace(response.headers_mut(), CACHE_CONTROL, Some(format!("max-age={}", PREFETCH_AGE.as_secs())));
     let policy = CachePolicy::new_options(&first, &response, then, a_browsers());
     matches!(policy.before_request(&request, then + after), BeforeRequest::Fresh(_))

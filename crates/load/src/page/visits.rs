@@ -6,7 +6,8 @@
 
 use super::file::{Field, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::REQUEST_HEADER_BYTES;
-use super::private_cache::{Again, again, is_kept_ahead};
+use super::prefetch::{Ahead, BroughtAhead, NextPage};
+use super::private_cache::{Again, CacheKey, again, is_kept_ahead, kept_as};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -14,27 +15,44 @@ use std::time::Duration;
 const OF_CONTENT: [&str; 6] =
     ["accept-ranges", "content-encoding", "content-language", "content-length", "content-type", "transfer-encoding"];
 
+/// Pages as one browser visits them, one after the other.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Visits {
+    /// As they are loaded, in this order.
+    pub pages: Vec<PageFile>,
+    /// What those before the last brought for the one after, and what became of it.
+    pub ahead: BroughtAhead,
+}
+
 impl PageFile {
     /// Pages as one browser visits them in this order, so long from each to the next, with a cache that is empty at first;
-    /// if `prefetch`, each prefetches what the next one has.
+    /// where `next` says so, each brings what the next one has.
     ///
     /// # Errors
     /// If nothing on those before the last has a head.
-    pub fn visited_in_turn(pages: &[&PageFile], gap: Duration, prefetch: bool) -> Result<Vec<PageFile>, PageError> {
-        let with_next = |(page, next): (&&PageFile, Option<&&PageFile>)| match next {
-            Some(next) if prefetch => page.prefetching(next),
-            _ => PageFile::clone(page),
+    pub fn visited_in_turn(
+        pages: &[&PageFile],
+        gap: Duration,
+        next: Option<NextPage<'_>>,
+    ) -> Result<Visits, PageError> {
+        let with_next = |(at, page): (usize, &&PageFile)| match next.zip(pages.get(at + 1)) {
+            Some((NextPage { taken_for, is_pushed, .. }, follows)) => {
+                page.prefetching(taken_for.filter(|_| at + 2 == pages.len()).unwrap_or(follows), is_pushed)
+            }
+            None => PageFile::clone(page),
         };
-        let nexts = pages.iter().skip(1).map(Some).chain([None]);
-        let loaded: Vec<PageFile> = pages.iter().zip(nexts).map(with_next).collect();
+        let loaded: Vec<PageFile> = pages.iter().enumerate().map(with_next).collect();
         let (mut cache, mut visited) = (BrowserCache::default(), Vec::new());
         for ((page, own), visit) in loaded.iter().zip(pages).zip(0_u32..) {
             if visit > 0 && visit as usize + 1 == pages.len() && cache.kept.is_empty() {
                 return Err(PageError::NoHeads);
             }
             visited.push(cache.visit(page, own.objects.len(), gap * visit));
+            if next.is_some_and(|next| !next.stays_open) {
+                cache.ahead.lose_pushed();
+            }
         }
-        Ok(visited)
+        Ok(Visits { pages: visited, ahead: cache.ahead.brought() })
     }
 
     /// This page at a visit that begins so long after one to `before`, which may be the same page, by the heads of what
@@ -43,7 +61,8 @@ impl PageFile {
     /// # Errors
     /// If nothing on that page has a head.
     pub fn visited_after(&self, before: &PageFile, after: Duration) -> Result<PageFile, PageError> {
-        let [_, page] = PageFile::visited_in_turn(&[before, self], after, false)?.try_into().expect("one for each");
+        let visits = PageFile::visited_in_turn(&[before, self], after, None)?;
+        let [_, page] = visits.pages.try_into().expect("one for each");
         Ok(page)
     }
 
@@ -60,31 +79,42 @@ impl PageFile {
 /// The answers that a browser has, each with when it came or was last found right.
 #[derive(Default)]
 struct BrowserCache<'p> {
-    kept: BTreeMap<Key<'p>, (&'p ObjectSpec, Duration)>,
-    /// Those that were prefetched and that no page has used yet.
-    ahead: BTreeSet<Key<'p>>,
+    kept: BTreeMap<CacheKey<'p>, (&'p ObjectSpec, Duration)>,
+    ahead: Ahead<'p>,
 }
 
-/// By what the cache knows an object: its URL, its partition, and whether it is a preflight.
-type Key<'p> = (&'p str, Option<&'p str>, bool);
-
 impl<'p> BrowserCache<'p> {
-    /// The page at a visit now, whose objects after its `own` are prefetches; afterwards the cache has what that has
-    /// brought.
+    /// The page at a visit now, whose objects after its `own` are brought for the next one; afterwards the cache has what
+    /// that has brought.
     fn visit(&mut self, visited: &'p PageFile, own: usize, now: Duration) -> PageFile {
         let mut page = visited.clone();
         let (mut valid, mut behind) = (BTreeSet::new(), Vec::new());
         // What the page itself brings is of use to the next one.
-        let (earlier, ahead) = (self.kept.clone(), std::mem::take(&mut self.ahead));
-        for (object, asked) in page.objects.iter_mut().zip(&visited.objects) {
-            let found = earlier.get(&kept_as(asked));
+        let (earlier, ahead) = (self.kept.clone(), self.ahead.clone());
+        for (at, (object, asked)) in page.objects.iter_mut().zip(&visited.objects).enumerate() {
+            let key = kept_as(asked);
+            let found = earlier.get(&key);
             let becomes = found.map_or(Again::Fetched, |(kept, since)| match now - *since {
-                after if ahead.contains(&kept_as(asked)) && is_kept_ahead(object, kept, after) => Again::Kept,
+                after if ahead.has(&key) && is_kept_ahead(object, kept, after) => Again::Kept,
                 after => again(object, kept, after),
             });
+            let claimed = ahead.pushed(&key).filter(|_| at < own && becomes != Again::Kept);
+            let becomes = if claimed.is_some() { Again::Kept } else { becomes };
+            if at < own {
+                self.ahead.meet(&key, becomes != Again::Fetched);
+            } else if becomes == Again::Fetched {
+                self.ahead.bring(key, asked);
+            }
             match becomes {
+                // A push is in no cache before a page asks for it.
+                Again::Fetched if asked.is_ahead && asked.pushed_with.is_some() => {}
                 Again::Fetched => self.fetched(asked, now),
-                Again::Kept => object.cached = true,
+                Again::Kept => {
+                    object.cached = true;
+                    if let Some(pushed) = claimed {
+                        self.fetched(pushed, now);
+                    }
+                }
                 Again::KeptAndAsked(conditions) => {
                     behind.push(for_next_time(object, conditions));
                     object.cached = true;
@@ -97,7 +127,6 @@ impl<'p> BrowserCache<'p> {
                 }
             }
         }
-        self.ahead.extend(visited.objects[own..].iter().map(kept_as));
         page.objects.extend(behind);
         page.await_whole(&valid);
         page
@@ -122,10 +151,6 @@ impl<'p> BrowserCache<'p> {
             *since = now;
         }
     }
-}
-
-fn kept_as(object: &ObjectSpec) -> Key<'_> {
-    (&object.url, object.partition.as_deref(), object.method.as_deref() == Some("OPTIONS"))
 }
 
 /// The request about an object that the page takes from the cache as it is: nothing waits for it.
@@ -199,7 +224,7 @@ mod tests {
             [of(&[(root, "no-store"), (style, "max-age=10")]), of(&[(root, ""), (picture, "max-age=100")])];
         let last = of(&[(root, ""), (style, ""), (picture, "")]);
         let states = |pages: &[&PageFile], seconds| -> Vec<(bool, Option<u16>)> {
-            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds), false).unwrap();
+            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds), None).unwrap().pages;
             visited.last().unwrap().objects.iter().map(|object| (object.cached, object.status)).collect()
         };
         let (fetched, kept, asked) = ((false, None), (true, None), (false, Some(304)));
@@ -214,28 +239,8 @@ mod tests {
         let unknown = PageFile { objects: second.objects.clone(), ..of(&[]) };
         let replaced = of(&[(style, "no-store")]);
         assert_eq!(states(&[&first, &unknown, &replaced, &last], 5)[1], fetched);
-        assert_eq!(PageFile::visited_in_turn(&[&last, &last, &last], Duration::ZERO, false), Err(PageError::NoHeads));
-        assert!(PageFile::visited_in_turn(&[&last, &first, &last], Duration::ZERO, false).is_ok());
-    }
-
-    #[test]
-    fn what_was_prefetched_is_of_use_for_five_minutes_and_once() {
-        let of =
-            |objects: serde_json::Value| -> PageFile { serde_json::from_value(json!({"objects": objects})).unwrap() };
-        let stale = json!([["cache-control", "max-age=0"]]);
-        let before = of(json!([{"url": "https://a.test/", "bytes": 10, "response_fields": []}]));
-        let next = of(json!([
-            {"url": "https://a.test/next", "bytes": 10, "response_fields": stale},
-            {"url": "https://a.test/secret", "bytes": 10, "response_fields": [["cache-control", "no-store"]]},
-            {"url": "https://a.test/bare", "bytes": 10}]));
-        let cached = |pages: &[&PageFile], seconds, prefetch| -> Vec<bool> {
-            let visited = PageFile::visited_in_turn(pages, Duration::from_secs(seconds), prefetch).unwrap();
-            visited.last().unwrap().objects.iter().map(|object| object.cached).collect()
-        };
-        assert_eq!(cached(&[&before, &next], 299, true), [true, false, false]);
-        assert_eq!(cached(&[&before, &next], 300, true), [false; 3]);
-        assert_eq!(cached(&[&before, &next], 1, false), [false; 3]);
-        assert_eq!(cached(&[&before, &next, &next], 1, true), [false; 3], "the second page has used it");
+        assert_eq!(PageFile::visited_in_turn(&[&last, &last, &last], Duration::ZERO, None), Err(PageError::NoHeads));
+        assert!(PageFile::visited_in_turn(&[&last, &first, &last], Duration::ZERO, None).is_ok());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::admission::is_path;
 use super::cache::CacheLimits;
 use super::link::MAX_STREAMS;
+use super::pipelined::Pipelined;
 use crate::page::HostId;
 use crate::{MaxKept, Timeouts};
 use loadstone_http::{Multiplexing, Protocol, Scheme, SessionFactory};
@@ -46,6 +47,8 @@ pub struct RelayConfig {
     pub cache: Option<CacheLimits>,
     /// How long its processor is busy with each request, one after the other; nothing where a real one is.
     pub request_time: Duration,
+    /// What becomes of requests of HTTP/1.1 that are pipelined.
+    pub pipelined: Pipelined,
 }
 
 impl RelayConfig {
@@ -65,6 +68,7 @@ impl RelayConfig {
             notes: ExchangeNotes::Dropped,
             cache: None,
             request_time: Duration::ZERO,
+            pipelined: Pipelined::Answered,
         }
     }
 }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 impl Relay {
     /// A request has come, which needs a connection to its server.
     pub(super) fn begin(&mut self, front: StreamRef, head: &RequestHead) {
+        let Some(head) = self.taken(front, head) else { return };
+        let head = &*head;
         let (kept, now) = (head.http1_len(), self.now);
         let MaxKept { connection, all } = self.config.max_kept;
         let room = all - self.kept;

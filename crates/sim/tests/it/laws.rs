@@ -70,11 +70,13 @@ fn policies() -> impl Strategy<Value = String> {
     let sharding = prop::sample::select(vec!["recorded", "hosts", "domains", "one"]);
     let priorities = prop::sample::select(vec!["recorded", "none", "kind", "dependencies"]);
     let scopes = vec!["nothing", "embedded", "dependencies", "all", "listed"];
-    let told = (prop::sample::select(scopes.clone()), prop::sample::select(scopes), 1_u32..4);
-    (sharding, priorities, told).prop_map(|(sharding, priorities, (push, hint, levels))| {
+    let preconnect = prop::sample::select(vec!["nothing", "hosts"]);
+    let told = (prop::sample::select(scopes.clone()), prop::sample::select(scopes), 1_u32..4, preconnect);
+    let probe = prop::sample::select(vec!["nothing", "at-start"]);
+    (sharding, priorities, told, probe).prop_map(|(sharding, priorities, (push, hint, levels, preconnect), probe)| {
         format!(
-            r#""sharding": "{sharding}", "priorities": "{priorities}",
-            "foresight": {{"push": "{push}", "push_levels": {levels}, "hint": "{hint}"}}"#
+            r#""sharding": "{sharding}", "priorities": "{priorities}", "pipelining_probe": "{probe}",
+            "foresight": {{"push": "{push}", "push_levels": {levels}, "hint": "{hint}", "preconnect": "{preconnect}"}}"#
         )
     })
 }
@@ -82,7 +84,8 @@ fn policies() -> impl Strategy<Value = String> {
 /// What every outcome of a page obeys.
 fn check(page: &PageFile, outcome: &Outcome, rate_down: u64, rtt_ms: u64) -> Result<(), TestCaseError> {
     prop_assert!(outcome.completed);
-    let needed = |at: usize| page.objects[at].needed != Some(Needed::Never);
+    // A probe of pipelining comes behind the page's own objects.
+    let needed = |at: usize| page.objects.get(at).is_some_and(|object| object.needed != Some(Needed::Never));
     let mut last = None;
     for (at, row) in outcome.waterfall.iter().enumerate() {
         // Nobody asks for what is pushed.

@@ -13,6 +13,7 @@ mod gates;
 mod habits;
 mod laws;
 mod names;
+mod pipelining;
 mod preconnects;
 mod protocols;
 mod queues;

@@ -51,3 +51,32 @@ fn nothing_is_opened_to_where_the_page_has_nothing_or_a_connection() {
         assert_eq!((outcome.connections, outcome.plt.as_ms().round() as u32), (2, 550), "{ahead:?}");
     }
 }
+
+#[test]
+fn a_first_response_may_tell_to_open_connections_to_all_hosts() {
+    // The server thinks 300 ms about the document, and a response 103 comes before that. Of two hosts one is asked without
+    // credentials, and nothing of either is found before the document has ended and 50 ms have passed.
+    let needs = r#"[{"node": "https://a.test/", "ms": 50}]"#;
+    let page = format!(
+        r#"{{"objects": [
+            {{"url": "https://a.test/", "bytes": 100, "think_ms": 300}},
+            {{"url": "https://b.test/b.css", "bytes": 100, "needs": {needs}}},
+            {{"url": "https://b.test/b.woff", "bytes": 100, "anonymous": true, "needs": {needs}}}]}}"#
+    );
+    let page = PageFile::from_json(page.as_bytes()).unwrap();
+    let loaded = |protocol: &str, foresight: &str| {
+        let fields = format!(r#"{{"protocol": "{protocol}", "tls": "1.3", "foresight": {foresight}}}"#);
+        let outcome = load(page.clone(), FAST, variant(&fields));
+        assert!(outcome.completed);
+        (outcome.plt.as_ms().round() as u32, outcome.connections)
+    };
+    // Two round trips for a connection, one for a request.
+    for protocol in ["http/1.1", "h2"] {
+        assert_eq!(loaded(protocol, "{}"), (600 + 50 + 300, 3), "{protocol}");
+        assert_eq!(loaded(protocol, r#"{"preconnect": "hosts"}"#), (600 + 50 + 100, 3), "{protocol}");
+        let by_link = r#"{"preconnect": "hosts", "hint_by": "link"}"#;
+        assert_eq!(loaded(protocol, by_link), (600 + 200 + 100, 3), "{protocol}: they come with the document");
+    }
+    assert_eq!(loaded("spdy/3.1", r#"{"preconnect": "hosts"}"#).0, 950, "SPDY has no responses 103");
+    assert_eq!(loaded("spdy/3.1", r#"{"preconnect": "hosts", "hint_by": "subresource"}"#).0, 900);
+}

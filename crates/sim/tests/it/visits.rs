@@ -4,7 +4,8 @@ use crate::laws::{pages, variants};
 use crate::{FAST, load, run_once, variant};
 use loadstone_load::page::PageFile;
 use loadstone_load::{Foresight, FoundBy, Scope};
-use loadstone_scenario::{Outcome, Part, Plan, Scenario};
+use loadstone_scenario::columns::{RUN, Value};
+use loadstone_scenario::{Outcome, Part, Plan, Prefetch, Scenario, Variant};
 use loadstone_units::{Seed, Time};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -169,8 +170,51 @@ fn what_the_page_before_has_prefetched_needs_no_request() {
         assert_eq!(of(protocol, 300, "next"), (vec![200, 400], 2), "five minutes after");
     }
     let alone = Scenario { variant: variant(r#"{"prefetch": "next"}"#), ..Scenario::of(chain()) };
+    let guessed = Scenario { likely_next: Some(chain().into()), ..Scenario::of(chain()) };
+    let error = Plan::new(&guessed).unwrap_err();
+    assert!(error.field == "likely_next" && error.to_string().contains("--prefetch"), "{error}");
     let error = Plan::new(&alone).unwrap_err();
     assert!(error.field == "variant.prefetch" && error.to_string().contains("--visit-after"), "{error}");
+}
+
+#[test]
+fn what_is_brought_for_the_next_page_is_counted_with_what_nobody_used() {
+    let of = |json: &str| PageFile::from_json(json.as_bytes()).unwrap();
+    let (before, next) = (
+        of(r#"{"objects": [{"url": "http://a.test/", "bytes": 1000, "response_fields": []}]}"#),
+        of(r#"{"objects": [
+            {"url": "http://a.test/next", "bytes": 2000, "response_fields": [["cache-control", "no-cache"]]},
+            {"url": "http://b.test/b.png", "bytes": 3000, "response_fields": []}]}"#),
+    );
+    let guess = of(r#"{"objects": [{"url": "http://a.test/guess", "bytes": 400000, "response_fields": []}]}"#);
+    let of = |protocol: &str, seconds: u32, prefetch: &str, guess: Option<&PageFile>| {
+        let settings = format!(r#""protocol": "{protocol}", "visit_after": {seconds}, "prefetch": "{prefetch}""#);
+        let scenario = Scenario {
+            network: FAST.parse().unwrap(),
+            variant: variant(&format!(r#"{{"tls": "none", {settings}}}"#)),
+            before: vec![before.clone().into()],
+            likely_next: guess.map(|guess| guess.clone().into()),
+            ..Scenario::of(next.clone())
+        };
+        let plan = Plan::new(&scenario).unwrap();
+        let outcome = run_once(&plan);
+        let value = |name: &str| {
+            let column = RUN.iter().find(|column| column.name == name).unwrap();
+            (column.values)(plan.page(), &outcome)[0]
+        };
+        let counted = [value("bytes_prefetched"), value("bytes_wasted")].map(|value| format!("{value:?}"));
+        (outcome.plt.as_ms().round() as u32, counted)
+    };
+    let counted =
+        |ms: u32, brought: u64, wasted: u64| (ms, [brought, wasted].map(|bytes| format!("{:?}", Value::from(bytes))));
+    for protocol in ["http/1.1", "spdy/3.1", "h2"] {
+        assert_eq!(of(protocol, 5, "next", None), counted(2, 5000, 0), "{protocol}");
+        assert_eq!(of(protocol, 5, "next", Some(&guess)), counted(300, 400_000, 400_000), "{protocol}");
+        assert_eq!(of(protocol, 5, "pushed", None), counted(2, 5000, 0), "{protocol}");
+    }
+    // What was pushed is gone with its connection; what was prefetched is in the cache.
+    assert_eq!(of("h2", 80, "next", None), counted(2, 5000, 0));
+    assert_eq!(of("h2", 80, "pushed", None), counted(201, 5000, 2000));
 }
 
 #[test]
@@ -277,11 +321,33 @@ proptest! {
         let plan = Plan::new(&Scenario { network, variant, seed, ..Scenario::of(page.clone()) }).unwrap();
         let outcome = run_once(&plan);
         prop_assert!(outcome.completed);
-        let asked = outcome.waterfall.iter().filter(|row| row.found_by == FoundBy::Page).count();
-        let hinted = outcome.waterfall.len() - asked;
+        // A probe of pipelining is not the page's.
+        let own = plan.page().fetches().zip(&outcome.waterfall).filter(|((_, fetch), _)| fetch.kind != "probe");
+        let found: Vec<FoundBy> = own.map(|(_, row)| row.found_by).collect();
+        let asked = found.iter().filter(|by| **by == FoundBy::Page).count();
+        let hinted = found.len() - asked;
         let again = |seconds: u32| page.visited_after(&page, Duration::from_secs(seconds.into())).unwrap();
         let wanted = seconds.map_or(page.objects.len(), |seconds| again(seconds).objects.len());
-        prop_assert!(asked <= wanted && (wanted..=wanted + hinted).contains(&outcome.waterfall.len()));
+        prop_assert!(asked <= wanted && (wanted..=wanted + hinted).contains(&found.len()));
+        prop_assert_eq!(outcome.account().total(), outcome.plt.as_nanos());
+        prop_assert_eq!(&run_once(&plan), &outcome);
+    }
+
+    #[test]
+    fn whatever_is_brought_ahead_every_page_has_all_it_needs(
+        (before, next, guess) in (pages_with_heads(), pages_with_heads(), prop::option::of(pages_with_heads())),
+        (variant_json, prefetch) in (variants(), prop::sample::select(vec![Prefetch::Next, Prefetch::Pushed])),
+        (rate, rtt, loss) in (100_u64..100_000, 1_u64..400, 0_u32..5),
+        (seconds, seed) in (0_i64..150, 1_u64..1_000_000),
+    ) {
+        let variant = Variant { prefetch, visit_after: Some(seconds.try_into().unwrap()), ..variant(&variant_json) };
+        let network = format!("{rate}kbit,{rtt}ms,{loss}%").parse().unwrap();
+        let (before, likely_next) = (vec![before.into()], guess.map(Into::into));
+        let plan = Plan::new(&Scenario { network, variant, seed, before, likely_next, ..Scenario::of(next) }).unwrap();
+        let outcome = run_once(&plan);
+        prop_assert!(outcome.completed);
+        let ahead = plan.page().ahead;
+        prop_assert!(ahead.wasted <= ahead.bytes);
         prop_assert_eq!(outcome.account().total(), outcome.plt.as_nanos());
         prop_assert_eq!(&run_once(&plan), &outcome);
     }
