@@ -6,10 +6,11 @@
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says
 //! which requests are made again), `link` is a connection, `pool` the connections to one server (`client_turns` is who is next,
-//! `client_shares` how many each client has). `route` says where a request may go, `balance` to which of several servers it goes,
-//! `health` which of them are left out by what `observation` has seen of them, `checks` how they are asked. `processor` is the time
-//! that requests take, `expiry` what is not waited for any longer, `drain` how it leaves, `reconfigure` how it gets other settings,
-//! `gauges` what it has at the moment. `cache` is what it remembers, `caching` how it is used, `keeping` what is said to its disk.
+//! `client_shares` how many each client has). `route` says where a request may go, `lookups` where a name leads that its client has
+//! chosen, `balance` to which of several servers it goes, `health` which of them are left out by what `observation` has seen of
+//! them, `checks` how they are asked. `processor` is the time that requests take, `expiry` what is not waited for any longer, `drain`
+//! how it leaves, `reconfigure` how it gets other settings, `gauges` what it has at the moment. `cache` is what it remembers,
+//! `caching` how it is used, `keeping` what is said to its disk.
 
 mod admission;
 mod balance;
@@ -27,6 +28,7 @@ mod gauges;
 mod health;
 mod keeping;
 mod link;
+mod lookups;
 mod observation;
 mod pending_request;
 mod pipelined;
@@ -46,6 +48,7 @@ pub use config::{
     windows_behind,
 };
 pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
+pub use lookups::NoWay;
 pub use pipelined::Pipelined;
 
 use crate::page::HostId;
@@ -56,6 +59,7 @@ use fields::{FrontClient, passed_trailers, returned};
 use link::RelayConnection;
 use loadstone_http::{Chunk, Event, Protocol, RequestHead, RequestId, TransportStream, Wire};
 use loadstone_units::Time;
+use lookups::Lookups;
 use pending_request::PendingRequest;
 use pool::{ServerPool, Wanted};
 use processor::Processor;
@@ -78,8 +82,10 @@ pub struct Relay {
     checks: ServerChecks,
     /// How often a server was chosen for a request.
     choices: u64,
-    /// Those of earlier settings that requests may still go to.
+    /// Those of earlier settings and answers that requests may still go to.
     former_servers: Vec<Arc<[HostId]>>,
+    /// Where names lead that clients choose.
+    lookups: Lookups,
     /// Requests that have no stream behind yet.
     early: BTreeMap<StreamRef, PendingRequest>,
     /// The connections that are being opened, and their servers.
@@ -115,6 +121,7 @@ impl Relay {
             checks: ServerChecks::default(),
             choices: 0,
             former_servers: Vec::new(),
+            lookups: Lookups::default(),
             early: BTreeMap::new(),
             opening: BTreeMap::new(),
             stirring: BTreeSet::new(),

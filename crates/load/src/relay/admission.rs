@@ -3,14 +3,29 @@
 //! A request is written anew for its server, so all that HTTP/1.1 could read otherwise is refused here, whatever the
 //! protocol in front has let pass (RFC 9112, section 11.2).
 
+use super::RelayConfig;
+use super::fields::came_through_a_relay;
 use super::rejection::Rejection;
+use crate::ServerAddress;
 use crate::page::HostId;
-use loadstone_http::RequestHead;
+use loadstone_http::{RequestHead, Scheme};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The servers of a request, if it may be passed on.
-pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, Arc<[HostId]>>) -> Result<Arc<[HostId]>, Rejection> {
+/// The most bytes of a name and its port (RFC 1035, section 3.1).
+const MAX_AUTHORITY: usize = 255 + ":65535".len();
+
+/// Where a request goes that may be passed on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Admitted {
+    /// To one of these, which the relay knows by its name.
+    Known(Arc<[HostId]>),
+    /// To the one that its client names, wherever that is.
+    Chosen(ServerAddress),
+}
+
+/// Where a request goes, if it may be passed on.
+pub(super) fn admit(head: &RequestHead, config: &RelayConfig) -> Result<Admitted, Rejection> {
     let method = &head.method[..];
     if matches!(method, b"CONNECT" | b"TRACE") {
         return Err(Rejection::Method);
@@ -24,8 +39,29 @@ pub(super) fn admit(head: &RequestHead, servers: &BTreeMap<String, Arc<[HostId]>
     if upgrades.flat_map(|(_, value)| value.split(|byte| *byte == b',')).any(|it| it.trim_ascii() != b"h2c") {
         return Err(Rejection::Upgrade);
     }
-    let servers = servers_of(&head.authority, servers).ok_or(Rejection::Misdirected)?;
-    if max_forwards(head) == Some(0) { Err(Rejection::LastHop) } else { Ok(servers) }
+    let admitted = match servers_of(&head.authority, &config.servers) {
+        Some(servers) => Admitted::Known(servers),
+        None if config.goes_anywhere => Admitted::Chosen(chosen(head)?),
+        None => return Err(Rejection::Misdirected),
+    };
+    if max_forwards(head) == Some(0) { Err(Rejection::LastHop) } else { Ok(admitted) }
+}
+
+/// The server that a client names in full: by an absolute URL of http in HTTP/1.1 (RFC 9112, section 3.2.2). What a Host alone
+/// says is for this relay.
+fn chosen(head: &RequestHead) -> Result<ServerAddress, Rejection> {
+    if head.scheme != Scheme::Http {
+        return Err(Rejection::NotForwarded);
+    }
+    if came_through_a_relay(&head.fields) {
+        return Err(Rejection::Loop);
+    }
+    let is_authority = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(byte);
+    let authority = &head.authority[..];
+    if authority.len() > MAX_AUTHORITY || !authority.iter().all(is_authority) {
+        return Err(Rejection::Malformed);
+    }
+    format!("http://{}", String::from_utf8_lossy(authority)).parse().map_err(|_| Rejection::Malformed)
 }
 
 /// By how many intermediaries a request may still be passed on (RFC 9110, section 7.6.2).
@@ -81,13 +117,53 @@ fn names_two_hosts(head: &RequestHead) -> bool {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use loadstone_http::Fields;
+    use loadstone_http::{Fields, Multiplexing, SessionFactory};
+
+    /// A relay that knows two names.
+    fn config(goes_anywhere: bool) -> RelayConfig {
+        let servers = [("a.test", 1), ("b.test:81", 2)].map(|(name, at)| (name.to_owned(), HostId(at))).into();
+        let sessions = Arc::new(SessionFactory::isolated(Multiplexing::default()));
+        RelayConfig { goes_anywhere, ..RelayConfig::new(servers, sessions) }
+    }
 
     fn admitted(method: &[u8], authority: &[u8], path: &[u8], fields: &[(&[u8], &[u8])]) -> Result<u32, u16> {
-        let servers = [("a.test", 1), ("b.test:81", 2)].map(|(name, at)| (name.to_owned(), [HostId(at)].into())).into();
         let [method, authority, path] = [method, authority, path].map(Bytes::copy_from_slice);
         let head = RequestHead::new(method, authority, path, Fields::from_pairs(fields.iter().copied()));
-        admit(&head, &servers).map(|servers| servers[0].0).map_err(Rejection::status)
+        match admit(&head, &config(false)).map_err(Rejection::status)? {
+            Admitted::Known(servers) => Ok(servers[0].0),
+            Admitted::Chosen(server) => panic!("{server} was not given"),
+        }
+    }
+
+    #[test]
+    fn a_relay_that_goes_anywhere_goes_to_names_that_it_was_given_first_and_else_by_urls_of_http() {
+        let via = ("via", "1.1 other, 2 loadstone");
+        for (scheme, authority, fields, expected) in [
+            (Scheme::Https, "A.test:8443", &[via][..], Ok("known")),
+            (Scheme::Http, "b.test:81", &[], Ok("known")),
+            (Scheme::Http, "B.test:82", &[("via", "1.1 other")], Ok("http://b.test:82")),
+            (Scheme::Http, "c.test", &[], Ok("http://c.test:80")),
+            (Scheme::Http, "[::1]:81", &[], Ok("http://[::1]:81")),
+            (Scheme::Http, "2130706433", &[], Ok("http://2130706433:80")),
+            (Scheme::Https, "c.test", &[], Err(421)),
+            (Scheme::Http, "c.test", &[via], Err(508)),
+            (Scheme::Http, "", &[], Err(400)),
+            (Scheme::Http, "c.test:0", &[], Err(400)),
+            (Scheme::Http, "c.test:65536", &[], Err(400)),
+            (Scheme::Http, "c.test/", &[], Err(400)),
+            (Scheme::Http, "a@c.test", &[], Err(400)),
+            (Scheme::Http, "c.test%00", &[], Err(400)),
+            (Scheme::Http, "[fe80::1%25lo]", &[], Err(400)),
+            (Scheme::Http, &"c".repeat(300), &[], Err(400)),
+        ] {
+            let fields = Fields::from_pairs(fields.iter().copied());
+            let head = RequestHead::get(authority, "/", fields).over(scheme);
+            let admitted = admit(&head, &config(true)).map(|admitted| match admitted {
+                Admitted::Known(_) => "known".to_owned(),
+                Admitted::Chosen(server) => server.to_string(),
+            });
+            assert_eq!(admitted.map_err(Rejection::status), expected.map(str::to_owned), "{authority}");
+        }
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl PoolLimits {
         let percent = self.client_share as usize;
         own < (left / 100 * percent + left % 100 * percent / 100).max(1)
     }
+
+    /// Whether one more request of a client may wait that has so many of those that wait.
+    pub(super) fn may_wait(self, own: usize, all: usize) -> bool {
+        all < self.waiting && self.may_have_more(own, all, self.waiting)
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,10 @@ pub struct RelayConfig {
     /// The servers, by the authorities that requests name, in lower case. One without a port is meant with any. Of several,
     /// each has all of the name.
     pub servers: BTreeMap<String, Arc<[HostId]>>,
-    /// What servers are told of the client.
+    /// Whether requests for other names go to them, wherever they are, if they name them in full by a URL of http. The driver says
+    /// where that is: [`super::Relay::poll_lookup`].
+    pub goes_anywhere: bool,
+    /// What servers are told of the client. Those that a client chooses itself are told what protocol it spoke.
     pub forwarding: Forwarding,
     /// The connections behind.
     pub pool: PoolLimits,
@@ -59,6 +62,7 @@ impl RelayConfig {
             server_protocol: ServerProtocol::Http1,
             sessions,
             servers: servers.into_iter().map(|(name, server)| (name, [server].into())).collect(),
+            goes_anywhere: false,
             forwarding: Forwarding::Via,
             pool: PoolLimits::UNLIMITED,
             timeouts: Timeouts::ENDLESS,

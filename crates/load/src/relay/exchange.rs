@@ -1,7 +1,7 @@
 //! How exchanges of a relay begin and end: a request needs a connection to its server, and what ends on one side
 //! ends on the other.
 
-use super::admission::{admit, is_idempotent};
+use super::admission::{Admitted, admit, is_idempotent};
 use super::cache::{CACHE, FillId};
 use super::fields::{Forwarded, forwarded, without_content};
 use super::link::{GivenUp, Half, Peer};
@@ -11,7 +11,7 @@ use super::rejection::Rejection;
 use super::relayed::RelayedExchange;
 use super::repeatable::RepeatableRequest;
 use super::route::RequestRoute;
-use super::{ExchangeNotes, Relay, RelayConfig, StreamRef};
+use super::{ExchangeNotes, Forwarding, Relay, RelayConfig, StreamRef};
 use crate::page::HostId;
 use crate::{Action, ConnId, Ending, Exchange, MaxKept, Tag};
 use loadstone_http::{Body, Content, Event, RequestHead, RequestId};
@@ -34,11 +34,17 @@ impl Relay {
             return self.note_over(front, Ending::CutShort);
         }
         self.note_begun(front, RelayedExchange::new(Arc::new(head.excerpt(&[])), now, kept));
-        let servers = admit(head, &self.config.servers);
-        match servers.and_then(|servers| Ok((servers, forwarded(head, client, self.config.forwarding)?))) {
-            Ok((servers, Forwarded { head, length })) => {
+        let admitted = admit(head, &self.config).and_then(|admitted| {
+            let (route, forwarding) = match admitted {
+                Admitted::Known(servers) => (RequestRoute::new(front.0, servers), self.config.forwarding),
+                Admitted::Chosen(name) => (RequestRoute::chosen_by(front.0, name), Forwarding::Via),
+            };
+            Ok((route, forwarded(head, client, forwarding)?))
+        });
+        match admitted {
+            Ok((route, Forwarded { head, length })) => {
                 let read_at = self.occupy(front);
-                let (route, behind, events) = (RequestRoute::new(front.0, servers), None, Vec::new());
+                let (behind, events) = (None, Vec::new());
                 self.early.insert(front, PendingRequest { head, length, route, since: now, read_at, behind, events });
                 self.proceed(front);
             }
@@ -65,14 +71,17 @@ impl Relay {
         }
     }
 
-    /// Lets a request go on if it is its turn: to the cache, if there is one, else to its server.
+    /// Lets a request go on if it is its turn: where its client has chosen, or to the cache, if there is one, else to its server.
     pub(super) fn proceed(&mut self, front: StreamRef) {
         let is_new = |early: &&PendingRequest| early.is_untried() && early.read_at <= self.now;
         let Some(early) = self.early.get(&front).filter(is_new) else { return };
         let is_for_cache = self.cache.is_some() && matches!(&early.head.method[..], b"GET" | b"HEAD");
-        let is_empty = early.is_empty();
+        let (is_empty, is_clients) = (early.is_empty(), early.route.is_clients());
         if self.waits_its_turn(front) {
             return;
+        }
+        if is_clients {
+            return self.look_up(front);
         }
         match is_empty {
             Some(true) if is_for_cache => self.consult(front),
@@ -290,8 +299,10 @@ impl Relay {
 
     /// A request that has no connection wants none any more.
     fn forget(&mut self, front: StreamRef, route: &RequestRoute) {
-        if let Some(server) = route.server {
-            self.pool(server).forget(route.client, front);
+        match (route.server, &route.name) {
+            (Some(server), _) => self.pool(server).forget(route.client, front),
+            (None, Some(name)) => self.lookups.forget(name, front),
+            (None, None) => {}
         }
     }
 

@@ -133,6 +133,16 @@ fn via(received: Protocol) -> String {
     format!("{received} {PSEUDONYM}")
 }
 
+/// Whether a message says that it has come through a relay like this one (RFC 9110, section 7.6.3).
+pub(super) fn came_through_a_relay(fields: &Fields) -> bool {
+    let via = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"via"));
+    let mut relays = via.flat_map(|(_, value)| value.split(|byte| *byte == b','));
+    relays.any(|relay| {
+        let mut words = relay.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.nth(1).is_some_and(|received_by| received_by.eq_ignore_ascii_case(PSEUDONYM.as_bytes()))
+    })
+}
+
 /// What is known of a client (RFC 7239, section 4).
 fn forwarded_element(head: &RequestHead, address: IpAddr, scheme: &str) -> Bytes {
     let mut element = BytesMut::new();

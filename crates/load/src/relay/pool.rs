@@ -95,8 +95,7 @@ impl ServerPool {
                 return PoolPlace::Opening;
             }
         }
-        let (own, all) = (self.queue.of(client), self.queue.len());
-        if all >= limits.waiting || !limits.may_have_more(own, all, limits.waiting) {
+        if !limits.may_wait(self.queue.of(client), self.queue.len()) {
             return PoolPlace::None;
         }
         self.queue.push(client, front);

@@ -41,10 +41,11 @@ impl Relay {
         }
     }
 
-    /// Whether anything leads to a server, or may yet: a name, a connection or a request that is not over.
+    /// Whether anything leads to a server, or may yet: a name, an answer, a connection or a request that is not over.
     pub fn has_server(&self, server: HostId) -> bool {
         let may_come = |servers: &&Arc<[HostId]>| Arc::strong_count(servers) > 1;
-        let servers = self.config.servers.values().chain(self.former_servers.iter().filter(may_come));
+        let servers = self.config.servers.values().chain(self.lookups.servers());
+        let servers = servers.chain(self.former_servers.iter().filter(may_come));
         servers.flat_map(|servers| servers.iter()).any(|known| *known == server)
             || self.pools.get(&server).is_some_and(|pool| !pool.is_empty())
     }

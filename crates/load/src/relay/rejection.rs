@@ -12,10 +12,14 @@ pub(super) enum Rejection {
     Malformed,
     /// CONNECT and TRACE: a relay to known servers makes no tunnels, and shows nobody what it adds.
     Method,
+    /// It is for a server that may not be reached.
+    Forbidden,
     /// It does not come on within the time.
     TooSlow,
     /// It is for a server that the relay does not know.
     Misdirected,
+    /// It is for a server that the relay does not know, and the relay goes to others by http alone.
+    NotForwarded,
     /// It asks for another protocol on this connection.
     Upgrade,
     /// The server cannot be reached, or its response cannot be read.
@@ -26,6 +30,8 @@ pub(super) enum Rejection {
     Silent,
     /// It is only for what is stored (RFC 9111, section 5.2.1.7), and that is not.
     NotStored,
+    /// It has come through this relay before (RFC 9110, section 7.6.3; RFC 5842, section 7.2).
+    Loop,
 }
 
 impl Rejection {
@@ -34,13 +40,15 @@ impl Rejection {
         match self {
             Rejection::LastHop => 200,
             Rejection::Malformed => 400,
+            Rejection::Forbidden => 403,
             Rejection::Method => 405,
             Rejection::TooSlow => 408,
-            Rejection::Misdirected => 421,
+            Rejection::Misdirected | Rejection::NotForwarded => 421,
             Rejection::Upgrade => 501,
             Rejection::BadGateway => 502,
             Rejection::Busy => 503,
             Rejection::Silent | Rejection::NotStored => 504,
+            Rejection::Loop => 508,
         }
     }
 
@@ -51,14 +59,19 @@ impl Rejection {
             Rejection::Malformed => {
                 "400: this request cannot be passed on: its method, path, fields or length are not valid.\n"
             }
+            Rejection::Forbidden => "403: this edge may not go to where this name leads: see what --forward allows.\n",
             Rejection::Method => "405: this edge has no tunnels and no traces: use another method.\n",
             Rejection::TooSlow => "408: the rest of this request did not come in time.\n",
             Rejection::Misdirected => "421: this edge serves no host of this name: see what names it was given.\n",
+            Rejection::NotForwarded => {
+                "421: this edge serves no host of this name, and as a proxy it goes to URLs of http alone.\n"
+            }
             Rejection::Upgrade => "501: this edge does not change protocols: leave out Upgrade.\n",
             Rejection::BadGateway => "502: the origin cannot be reached, or its response cannot be read.\n",
             Rejection::Busy => "503: all connections to the origin are taken: try again later.\n",
             Rejection::Silent => "504: the origin did not answer in time.\n",
             Rejection::NotStored => "504: nothing is stored that may answer this: leave out only-if-cached.\n",
+            Rejection::Loop => "508: this request has come through an edge before: it would not end.\n",
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where a request goes: which servers may answer it, and where it has been.
 
-use crate::ConnId;
 use crate::page::HostId;
+use crate::{ConnId, ServerAddress};
 use std::sync::Arc;
 
 /// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
@@ -12,7 +12,9 @@ const MAX_TRIES: u32 = 2;
 pub(super) struct RequestRoute {
     /// On whose behalf: a connection in front, or the cache alone.
     pub(super) client: ConnId,
-    /// The servers of its name, each of which has all that may be asked for.
+    /// The name that its client has chosen, if it is not one that the relay was given.
+    pub(super) name: Option<Arc<ServerAddress>>,
+    /// The servers of its name, each of which has all that may be asked for. None as long as that is not known.
     pub(super) servers: Arc<[HostId]>,
     /// The one that it was given to last.
     pub(super) server: Option<HostId>,
@@ -25,7 +27,17 @@ pub(super) struct RequestRoute {
 impl RequestRoute {
     /// That of a request which has been nowhere yet.
     pub(super) fn new(client: ConnId, servers: Arc<[HostId]>) -> RequestRoute {
-        RequestRoute { client, servers, server: None, unreached: Vec::new(), tries: 0 }
+        RequestRoute { client, name: None, servers, server: None, unreached: Vec::new(), tries: 0 }
+    }
+
+    /// That of a request whose client says where it goes.
+    pub(super) fn chosen_by(client: ConnId, name: ServerAddress) -> RequestRoute {
+        RequestRoute { name: Some(Arc::new(name)), ..RequestRoute::new(client, Arc::default()) }
+    }
+
+    /// Whether its client says where it goes: what comes from there is for this client alone, since nobody answers for the name.
+    pub(super) fn is_clients(&self) -> bool {
+        self.name.is_some()
     }
 
     /// It has got a connection.

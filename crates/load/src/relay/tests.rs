@@ -280,6 +280,7 @@ mod behind_h2;
 mod checks;
 mod clients;
 mod health;
+mod lookups;
 mod several_servers;
 
 #[test]
