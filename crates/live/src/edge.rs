@@ -1,5 +1,6 @@
 //! How an edge is set up: its settings, and what comes of them once its origins have been looked up.
 
+use crate::forward_scope::ForwardScope;
 use crate::front::{self, FrontSettings, MAX_KEPT, SomeSeconds};
 use crate::origin_urls::OriginUrls;
 use crate::server_error::{ServerError, SettingProblem};
@@ -76,6 +77,8 @@ struct BehindSettings {
     check: Option<String>,
     /// After how many seconds they are asked again.
     check_interval: SomeSeconds,
+    /// Serves clients on this machine as a proxy, too: goes to URLs of http that they name, if these are in its scope.
+    forward: Option<ForwardScope>,
     /// Certificates in PEM that are trusted in place of the system's.
     authorities: Option<String>,
 }
@@ -93,6 +96,7 @@ impl Default for BehindSettings {
             pause: Bounded::known(10),
             check: None,
             check_interval: Bounded::known(5),
+            forward: None,
             authorities: None,
         }
     }
@@ -153,12 +157,13 @@ impl CacheSettings {
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 15] = [
+const OPTIONS: [OptionOf; 16] = [
     OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
     OptionOf::new("cache-disk", "cache.disk", "DIR"),
     OptionOf::new("cache-disk-megabytes", "cache.disk_megabytes", "MEGABYTES"),
+    OptionOf::new("forward", "behind.forward", "SCOPE"),
     OptionOf::new("origin-protocol", "behind.protocol", "PROTOCOL"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
@@ -212,7 +217,7 @@ impl EdgeParts {
     /// If a name or a URL is none, or an origin is nowhere.
     pub(crate) fn find(settings: EdgeSettings) -> Result<(FrontSettings, EdgeParts), ServerError> {
         let EdgeSettings { front, origins, behind, cache, admin } = settings;
-        if origins.is_empty() {
+        if origins.is_empty() && behind.forward.is_none() {
             return Err(ServerError::setting("origins", SettingProblem::NoOrigins));
         }
         let (mut servers, mut names) = (Vec::new(), BTreeMap::new());
@@ -240,6 +245,11 @@ impl EdgeParts {
         self.cache.disk.as_deref().map(Path::new)
     }
 
+    /// Where it goes if its clients say where, if it does.
+    pub(crate) fn forward(&self) -> Option<ForwardScope> {
+        self.behind.forward
+    }
+
     /// The names of its hosts.
     pub(crate) fn hosts(&self) -> Vec<&str> {
         self.origins.keys().map(String::as_str).collect()
@@ -248,7 +258,8 @@ impl EdgeParts {
     /// How many connections it may have: descriptors that its origins may need are not given to clients.
     pub(crate) fn limits(&self) -> Limits {
         let of_an_origin = self.behind.connections.get() as usize + usize::from(self.health.check.is_some());
-        front::limits(self.targets.len() * of_an_origin)
+        // What clients choose has as many as one of these.
+        front::limits((self.targets.len() + usize::from(self.behind.forward.is_some())) * of_an_origin)
     }
 }
 
@@ -285,6 +296,7 @@ pub(crate) fn relay_config(
         server_sessions: Arc::new(SessionFactory::isolated(windows_behind(front.multiplexing))),
         server_protocol: behind.protocol,
         servers: names.into_iter().map(|(name, servers)| (name, servers.into())).collect(),
+        goes_anywhere: behind.forward.is_some(),
         forwarding: Forwarding::Client(front.scheme()),
         pool: behind.pool(),
         health: parts.health.clone(),

@@ -2,19 +2,21 @@
 
 use crate::edge::EdgeParts;
 use crate::edge_source::{EdgeSource, SourceError};
+use crate::forward_scope::ForwardScope;
 use crate::front::{FrontSettings, OpenFront, secure};
 use crate::{Authority, ServerError, SettingProblem};
 use loadstone_load::page::HostId;
-use loadstone_load::{FileNumber, KeptEntry, Purge, ServerAddress};
+use loadstone_load::{FileNumber, KeptEntry, NoWay, Purge, ServerAddress};
 use rustls::ServerConfig;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-/// What is asked of an edge that runs, or said to it. Few of them are on their way at a time: who asks waits, and the cache's disk
-/// is only asked for what there is room for.
+/// What is asked of an edge that runs, or said to it. Few of them are on their way at a time: who asks waits, the cache's disk
+/// is only asked for what there is room for, and few names are looked up at a time.
 #[derive(Debug)]
 pub(crate) enum EdgeOrder {
     /// To go on with other settings.
@@ -27,6 +29,8 @@ pub(crate) enum EdgeOrder {
     Read(FileNumber, Option<KeptEntry>),
     /// A file of the cache was written, or could not be.
     Written(FileNumber, bool),
+    /// A name that a client has chosen leads to these addresses, or nowhere.
+    LookedUp(Arc<ServerAddress>, Result<Vec<SocketAddr>, NoWay>),
 }
 
 /// Settings with which an edge that runs goes on.
@@ -97,7 +101,9 @@ impl EdgeControl {
 fn fixed(front: &FrontSettings, parts: &EdgeParts) -> Vec<(&'static str, String)> {
     let admin = parts.admin.clone().unwrap_or_else(|| "left out".to_owned());
     let disk = parts.cache_folder().map_or_else(|| "left out".to_owned(), |path| path.display().to_string());
-    front.fixed().into_iter().chain([("admin.listen", admin), ("cache.disk", disk)]).collect()
+    let forward = parts.forward().map_or("left out", ForwardScope::name).to_owned();
+    let others = [("admin.listen", admin), ("cache.disk", disk), ("behind.forward", forward)];
+    front.fixed().into_iter().chain(others).collect()
 }
 
 /// Which servers have which places among the destinations of an edge.

@@ -8,19 +8,25 @@ use crate::edge::{EdgeParts, relay_config};
 use crate::edge_change::{EdgeChange, EdgeControl, EdgeOrder, ServerPlaces};
 use crate::edge_metrics::EdgeMetrics;
 use crate::edge_source::{EdgeSource, SourceError};
+use crate::forward_scope::ForwardScope;
+use crate::forwarder::{Forwarder, NameResolver, SystemResolver};
 use crate::front::{OpenFront, TransportSecurity};
 use crate::graceful::{Finished, Graceful, Orders};
 use crate::host::HostLoop;
 use crate::origin_urls::OriginUrls;
-use crate::{Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, Stop, Stopper};
-use loadstone_http::{Chunk, Protocol, TransportStream, Wire};
+use crate::{
+    Clock, Destinations, EdgeSettings, Error, NOTSENT_LOWAT, PathNotes, Pattern, ServerError, SettingProblem, Stop,
+    Stopper, Target,
+};
+use loadstone_http::{Chunk, Protocol, Scheme, TransportStream, Wire};
 use loadstone_load::page::HostId;
-use loadstone_load::{Action, AdoptedFile, Closed, ConnId, ExchangeNotes, Opened, Program, Relay, Tag};
+use loadstone_load::{Action, AdoptedFile, Closed, ConnId, ExchangeNotes, Opened, Program, Relay, ServerAddress, Tag};
 use loadstone_units::{Time, visible};
 use std::iter;
 use std::net::SocketAddr;
 use std::panic::resume_unwind;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -35,20 +41,26 @@ pub struct EdgeProxy {
     folder: Option<(CacheFolder, Vec<AdoptedFile>)>,
     control: EdgeControl,
     orders: UnboundedReceiver<EdgeOrder>,
+    /// Who says where names lead that clients choose.
+    resolver: Arc<dyn NameResolver>,
 }
 
 impl EdgeProxy {
     /// Listens, and looks for its origins: what their names say now is where they are until the settings are read again.
     ///
     /// # Errors
-    /// If a name or a URL is none, an origin is nowhere, or it cannot listen there.
+    /// If a name or a URL is none, an origin is nowhere, or it cannot listen there; if it goes anywhere for clients from elsewhere.
     pub fn open(settings: EdgeSettings) -> Result<EdgeProxy, ServerError> {
         let (front, parts) = EdgeParts::find(settings)?;
         let front = OpenFront::open(front, &parts.hosts())?;
         let admin = parts.admin.as_deref().map(AdminListener::open).transpose()?;
+        let is_elsewhere = |address: &SocketAddr| !address.ip().to_canonical().is_loopback();
+        if let Some(open) = listeners(&front, admin.as_ref()).find(is_elsewhere).filter(|_| parts.forward().is_some()) {
+            return Err(ServerError::setting("behind.forward", SettingProblem::ForwardForOthers(open)));
+        }
         let folder = parts.cache_folder().map(CacheFolder::open).transpose()?;
         let (control, orders) = EdgeControl::new(&front, &parts);
-        Ok(EdgeProxy { front, parts, admin, folder, control, orders })
+        Ok(EdgeProxy { front, parts, admin, folder, control, orders, resolver: Arc::new(SystemResolver) })
     }
 
     /// Reads all settings, and listens as they say.
@@ -75,8 +87,12 @@ impl EdgeProxy {
             format!("{}://{name}{}/ from {urls}", settings.scheme().name(), port(name))
         };
         let ways = self.parts.origins.iter().map(way);
+        let forward = self.parts.forward().map(|scope| {
+            let whose = if scope == ForwardScope::Public { "of the public internet" } else { "of this machine" };
+            format!("http://... {whose}, for clients whose proxy it is")
+        });
         let admin = self.admin.iter().map(|admin| format!("http://{}/metrics for its operator", admin.address()));
-        let lines = iter::once(how).chain(ways).chain(admin).chain([format!("listening on {address}")]);
+        let lines = iter::once(how).chain(ways).chain(forward).chain(admin).chain([format!("listening on {address}")]);
         lines.map(|line| visible(&line).into_owned()).collect()
     }
 
@@ -107,13 +123,15 @@ impl EdgeProxy {
     /// If the system has no files left for an event loop or for a first connection, or if the access log
     /// could not be written.
     pub fn run(self, graceful: &Stop, immediate: &Stop) -> Result<Finished, ServerError> {
-        let EdgeProxy { mut front, parts, admin, folder, control, orders } = self;
+        let EdgeProxy { mut front, parts, admin, folder, control, orders, resolver } = self;
         let clock = Clock::start();
         let log = front.begin_log()?;
         let metrics = admin.as_ref().map(|_| EdgeMetrics::default());
         let notes = notes(log.is_some() || metrics.is_some());
         let config = relay_config(&front.settings, &parts, parts.names.clone(), clock.now(), notes);
-        let limits = parts.limits();
+        let (limits, own) = (parts.limits(), listeners(&front, admin.as_ref()).collect());
+        let said = control.orders();
+        let forwarder = parts.forward().map(|scope| Forwarder { scope, own, resolver, said });
         let EdgeParts { servers, targets, .. } = parts;
         let servers = ServerPlaces::new(servers);
         let (folder, files) = folder.unzip();
@@ -121,7 +139,7 @@ impl EdgeProxy {
         let mut relay = Relay::new(config);
         relay.adopt(files.unwrap_or_default());
         let log_entries = log.as_ref().map(Log::entries);
-        let program = EdgeProgram { relay, servers, log: log_entries, metrics, disk, is_leaving: false };
+        let program = EdgeProgram { relay, servers, log: log_entries, metrics, disk, forwarder, is_leaving: false };
         let (timeout, path_notes) = (Duration::MAX, PathNotes::None);
         let destinations =
             Destinations { targets, names: None, notsent_lowat: NOTSENT_LOWAT, timeout, limits, path_notes };
@@ -144,6 +162,11 @@ impl EdgeProxy {
     }
 }
 
+/// Where an edge listens.
+fn listeners(front: &OpenFront, admin: Option<&AdminListener>) -> impl Iterator<Item = SocketAddr> {
+    iter::once(front.address).chain(admin.map(AdminListener::address))
+}
+
 /// A relay whose exchanges are logged.
 #[derive(Debug)]
 struct EdgeProgram<'f> {
@@ -155,12 +178,19 @@ struct EdgeProgram<'f> {
     metrics: Option<EdgeMetrics>,
     /// The disk of its cache, if it has one.
     disk: Option<CacheDisk<'f>>,
+    /// Where names lead that clients choose, if they may.
+    forwarder: Option<Forwarder>,
     is_leaving: bool,
 }
 
 impl EdgeProgram<'_> {
-    /// Passes on what it says of exchanges, and what it has for the disk.
+    /// Passes on what it says of exchanges, what it has for the disk, and the names that it wants to know of.
     fn note(&mut self) {
+        if let Some(forwarder) = &self.forwarder {
+            while let Some(server) = self.relay.poll_lookup() {
+                forwarder.look_up(server);
+            }
+        }
         if let Some(disk) = &mut self.disk {
             while let Some(task) = self.relay.poll_disk_task() {
                 disk.take(task);
@@ -205,6 +235,22 @@ fn reconfigure(host: &mut HostLoop<'_, EdgeProgram<'_>>, change: EdgeChange) -> 
     host.run_actions(now)
 }
 
+/// Gives the addresses that a name leads to places among its destinations. What has one stays as it is.
+fn places(host: &mut HostLoop<'_, EdgeProgram<'_>>, addresses: &[SocketAddr]) -> Vec<HostId> {
+    let EdgeProgram { relay, servers, .. } = &mut host.program;
+    let named = |address: &SocketAddr| ServerAddress {
+        scheme: Scheme::Http,
+        host: address.ip().to_string(),
+        port: address.port(),
+    };
+    let places = servers.find(&addresses.iter().map(named).collect::<Vec<_>>(), |server| relay.has_server(server));
+    let new: Vec<bool> = places.iter().map(|place| !relay.has_server(*place)).collect();
+    for ((place, address), _) in places.iter().zip(addresses).zip(new).filter(|(_, is_new)| *is_new) {
+        host.set_target(*place, Target { address: *address, tls: None, protocol: Protocol::Http1 });
+    }
+    places
+}
+
 impl Graceful for EdgeProgram<'_> {
     type Order = EdgeOrder;
     const GATHERS: bool = true;
@@ -227,6 +273,12 @@ impl Graceful for EdgeProgram<'_> {
                 host.run_actions(now)?;
             }
             EdgeOrder::Written(number, is_written) => host.program.relay.handle_file_written(number, is_written),
+            EdgeOrder::LookedUp(name, found) => {
+                let now = host.now();
+                let servers = found.map(|addresses| places(host, &addresses));
+                host.program.relay.handle_looked_up(now, &name, servers);
+                host.run_actions(now)?;
+            }
         }
         host.program.note();
         Ok(())
@@ -277,3 +329,6 @@ impl Program for EdgeProgram<'_> {
         self.relay.poll_timeout()
     }
 }
+
+#[cfg(test)]
+mod tests;

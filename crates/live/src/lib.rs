@@ -65,6 +65,8 @@ mod edge_proxy;
 mod edge_source;
 mod error;
 mod fetch;
+mod forward_scope;
+mod forwarder;
 mod front;
 mod graceful;
 mod host;

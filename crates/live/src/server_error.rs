@@ -6,6 +6,7 @@ use loadstone_load::page::PageError;
 use loadstone_units::JsonError;
 use loadstone_units::json::Mismatch;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Why a server or an edge cannot be set up, or could not go on.
@@ -101,6 +102,11 @@ pub enum SettingProblem {
     /// A disk without memory.
     #[error("what is on the disk is answered from memory: give the cache bytes of that, too (cache.bytes, --cache)")]
     DiskWithoutMemory,
+    /// An edge that goes anywhere, for clients from anywhere.
+    #[error(
+        "it goes where its clients say, so these have to be on this machine, but it listens on {0}: listen on 127.0.0.1 or [::1]"
+    )]
+    ForwardForOthers(SocketAddr),
     /// A server that is nowhere.
     #[error("no address is known for '{0}': correct the name of the origin's host, or give its address")]
     Unresolved(String),

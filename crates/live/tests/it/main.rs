@@ -6,6 +6,7 @@ mod caching;
 mod crowds;
 mod edges;
 mod fetches;
+mod forwards;
 mod hostile;
 mod late;
 mod loads;

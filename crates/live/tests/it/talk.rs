@@ -3,7 +3,7 @@
 use crate::dial;
 use loadstone_http::{
     Body, BodyId, Chunk, ClientSession, Event, Fields, Multiplexing, Priority, Protocol, Push, RequestHead, RequestId,
-    ResponseHead, SessionFactory, TransportStream, Wire,
+    ResponseHead, Scheme, SessionFactory, TransportStream, Wire,
 };
 use loadstone_units::Time;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -83,6 +83,16 @@ impl Talk {
         let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned())).chain(length);
         let [method, path_bytes] = [method, path].map(|text| text.as_bytes().to_vec().into());
         let head = RequestHead::new(method, b"localhost"[..].into(), path_bytes, Fields::from_pairs(fields));
+        self.request(head, path, body)
+    }
+
+    /// Asks for a path of another host by http, as of a proxy.
+    pub(crate) fn ask_of(&mut self, authority: &str, path: &str) -> RequestId {
+        let head = RequestHead::get(authority, path, Fields::default()).over(Scheme::Http);
+        self.request(head, path, b"")
+    }
+
+    fn request(&mut self, head: RequestHead, path: &str, body: &[u8]) -> RequestId {
         let id = BodyId(self.bodies.len() as u32);
         self.bodies.push(body.to_vec());
         let body = if body.is_empty() { Body::EMPTY } else { Body { id, len: body.len() as u64 } };

@@ -48,6 +48,10 @@ impl Relay {
     pub(super) fn expire(&mut self) {
         self.next_look = Time::NEVER;
         self.release_patient();
+        if self.config.goes_anywhere {
+            self.forget_answers();
+            self.forget_unused();
+        }
         let mut late = self.late_requests();
         let conns: Vec<ConnId> = self.links.keys().copied().collect();
         late.extend(conns.into_iter().flat_map(|conn| self.late_on(conn)));

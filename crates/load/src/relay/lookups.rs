@@ -166,7 +166,7 @@ impl Relay {
     }
 
     /// Forgets answers that are too old or too many. Requests that are under way may still go to their servers.
-    fn forget_answers(&mut self) {
+    pub(super) fn forget_answers(&mut self) {
         let forgotten = self.lookups.expire(self.now);
         if !forgotten.is_empty() {
             self.former_servers.extend(forgotten);

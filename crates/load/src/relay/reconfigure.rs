@@ -6,6 +6,7 @@ use super::health::ServerHealth;
 use super::{Relay, RelayConfig};
 use crate::page::HostId;
 use loadstone_units::Time;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Relay {
@@ -34,19 +35,22 @@ impl Relay {
     }
 
     /// Forgets how servers have done of which nothing is left: others may get their numbers.
-    fn forget_unused(&mut self) {
-        let servers: Vec<HostId> = self.pools.keys().copied().collect();
-        for server in servers.into_iter().filter(|server| !self.has_server(*server)).collect::<Vec<_>>() {
-            self.pools.remove(&server);
-        }
+    pub(super) fn forget_unused(&mut self) {
+        let named: BTreeSet<HostId> = self.named_servers().collect();
+        self.pools.retain(|server, pool| named.contains(server) || !pool.is_empty());
     }
 
     /// Whether anything leads to a server, or may yet: a name, an answer, a connection or a request that is not over.
     pub fn has_server(&self, server: HostId) -> bool {
+        self.named_servers().any(|known| known == server)
+            || self.pools.get(&server).is_some_and(|pool| !pool.is_empty())
+    }
+
+    /// The servers that names lead to, or have led to as long as a request may still go there.
+    fn named_servers(&self) -> impl Iterator<Item = HostId> {
         let may_come = |servers: &&Arc<[HostId]>| Arc::strong_count(servers) > 1;
         let servers = self.config.servers.values().chain(self.lookups.servers());
         let servers = servers.chain(self.former_servers.iter().filter(may_come));
-        servers.flat_map(|servers| servers.iter()).any(|known| *known == server)
-            || self.pools.get(&server).is_some_and(|pool| !pool.is_empty())
+        servers.flat_map(|servers| servers.iter().copied())
     }
 }

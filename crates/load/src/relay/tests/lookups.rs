@@ -225,6 +225,8 @@ fn a_thousand_answers_are_remembered_and_the_servers_of_no_more() {
     world.settle();
     world.get_from("x.test", "/");
     assert_eq!(known(&world), 0);
+    world.wait(11, 11);
+    assert_eq!(world.relay.gauges().servers.len(), 0, "nobody watches them any more");
 }
 
 #[test]
