@@ -60,6 +60,21 @@ def test_curl_gets_what_the_origin_has_by_the_name_that_it_asks_for(
     assert shown == [("/bytes/70000", 200, 70_000), ("/echo", 200, 1_500_000), ("/", 421, len(other))]
 
 
+def test_as_a_proxy_it_goes_where_curl_says_as_far_as_its_scope_goes(run: Run, origin: str) -> None:
+    by_name = origin.replace("127.0.0.1", "localhost")
+    near = run("edge", "--plaintext", "--forward", "loopback")
+    assert near.lines[1] == "http://... of this machine, for clients whose proxy it is"
+    proxy = ["--noproxy", "", "--proxy", f"http://127.0.0.1:{near.port}"]
+    assert curl(*proxy, f"{by_name}/bytes/70000") == pattern(70_000)
+    assert curl(*proxy, f"http://127.0.0.1:{near.port}/").startswith(b"403: ")
+    far = run("edge", "--plaintext", "--forward", "public", "--origin", f"a.test={origin}")
+    proxy = ["--noproxy", "", "--proxy", f"http://127.0.0.1:{far.port}"]
+    assert curl(*proxy, "http://a.test/bytes/5") == pattern(5)
+    for url in (by_name, origin, "http://169.254.169.254/latest/meta-data/"):
+        assert curl(*proxy, url).startswith(b"403: this edge may not go to where this name leads")
+    assert [one.stop() for one in (near, far)] == [(0, "", "")] * 2
+
+
 @pytest.mark.parametrize("protocol", ["http/1.1", "spdy/2", "spdy/3", "spdy/3.1", "h2"])
 def test_clients_of_every_protocol_get_it_at_any_rate(run: Run, origin: str, protocol: str) -> None:
     edge = run("edge", "--origin", f"localhost={origin}", "--plaintext", "--protocol", protocol)
@@ -226,6 +241,8 @@ BAD_USAGE = {
     "edge --origin a.test=http://127.0.0.1 --cache-object 0": ["--cache-object", "1 to 1000000000"],
     "edge --origin a.test=http://127.0.0.1 --protocol h3": ["--protocol", "h2, spdy/3.1"],
     "edge --origin a.test=http://127.0.0.1 --plaintext --key a": ["--key", "--plaintext"],
+    "edge --forward everywhere": ["--forward", "'everywhere'", "public", "loopback"],
+    "edge --forward public --listen 0.0.0.0:0": ["--forward: it goes where its clients say", "127.0.0.1"],
     "edge none.toml": ["none.toml: there is no such file"],
     "edge list.toml": ["list.toml: front: a table is wanted", "[front]"],
     "edge path.toml": ["path.toml: front.cert: the path of a file is wanted"],

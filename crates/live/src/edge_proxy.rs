@@ -244,9 +244,10 @@ fn places(host: &mut HostLoop<'_, EdgeProgram<'_>>, addresses: &[SocketAddr]) ->
         port: address.port(),
     };
     let places = servers.find(&addresses.iter().map(named).collect::<Vec<_>>(), |server| relay.has_server(server));
-    let new: Vec<bool> = places.iter().map(|place| !relay.has_server(*place)).collect();
-    for ((place, address), _) in places.iter().zip(addresses).zip(new).filter(|(_, is_new)| *is_new) {
-        host.set_target(*place, Target { address: *address, tls: None, protocol: Protocol::Http1 });
+    for (place, address) in places.iter().zip(addresses) {
+        if !host.program.relay.has_server(*place) {
+            host.set_target(*place, Target { address: *address, tls: None, protocol: Protocol::Http1 });
+        }
     }
     places
 }

@@ -4,7 +4,7 @@
 //! protocol in front has let pass (RFC 9112, section 11.2).
 
 use super::RelayConfig;
-use super::fields::came_through_a_relay;
+use super::fields::{came_through_a_relay, max_forwards};
 use super::rejection::Rejection;
 use crate::ServerAddress;
 use crate::page::HostId;
@@ -62,12 +62,6 @@ fn chosen(head: &RequestHead) -> Result<ServerAddress, Rejection> {
         return Err(Rejection::Malformed);
     }
     format!("http://{}", String::from_utf8_lossy(authority)).parse().map_err(|_| Rejection::Malformed)
-}
-
-/// By how many intermediaries a request may still be passed on (RFC 9110, section 7.6.2).
-pub(super) fn max_forwards(head: &RequestHead) -> Option<u64> {
-    let value = head.fields.get(b"max-forwards").filter(|_| &head.method[..] == b"OPTIONS")?;
-    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// Whether a request may be repeated if its connection is lost (RFC 9110, section 9.2.2).

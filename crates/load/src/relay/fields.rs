@@ -1,7 +1,6 @@
 //! Which fields of a head a relay passes on, and what it adds.
 
 use super::Forwarding;
-use super::admission::max_forwards;
 use super::rejection::Rejection;
 use bytes::{BufMut, Bytes, BytesMut};
 use core::net::IpAddr;
@@ -131,6 +130,12 @@ fn via(received: Protocol) -> String {
         Protocol::Spdy31 => "SPDY/3.1",
     };
     format!("{received} {PSEUDONYM}")
+}
+
+/// By how many intermediaries a request may still be passed on (RFC 9110, section 7.6.2).
+pub(super) fn max_forwards(head: &RequestHead) -> Option<u64> {
+    let value = head.fields.get(b"max-forwards").filter(|_| &head.method[..] == b"OPTIONS")?;
+    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// Whether a message says that it has come through a relay like this one (RFC 9110, section 7.6.3).
