@@ -137,12 +137,8 @@ impl Relay {
     /// [`crate::Program::poll_action`] after it, as after a `handle_*`.
     pub fn handle_looked_up(&mut self, now: Time, name: &ServerAddress, servers: Result<Vec<HostId>, NoWay>) {
         self.now = now;
-        for server in servers.iter().flatten() {
-            if !self.has_server(*server) {
-                // The number was another one's.
-                self.pools.remove(server);
-            }
-        }
+        // One of them may have had another's number.
+        self.forget_unused();
         let waiting = self.lookups.answer(name, servers.map(Arc::from), now);
         waiting.into_iter().for_each(|front| self.proceed(front));
         self.forget_answers();

@@ -196,9 +196,44 @@ fn no_more_requests_wait_for_names_than_for_connections() {
     let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, ..anywhere(config) });
     let [one, two, three] = ["/1", "/2", "/3"].map(|path| world.get_from("b.test", path));
     assert_eq!([one, two, three].map(|stream| world.status(stream)), [None, None, Some(503)]);
+    world.client.cancel(one);
+    let four = world.get_from("c.test", "/4");
     world.say("http://b.test", Ok(vec![FOUND]));
+    world.say("http://c.test", Ok(vec![FOUND]));
     world.answer_all();
-    assert_eq!([one, two].map(|stream| world.status(stream)), [Some(200); 2]);
+    assert_eq!([two, four].map(|stream| world.status(stream)), [Some(200); 2]);
+}
+
+#[test]
+fn a_request_under_way_may_be_repeated_where_its_name_led_and_nobody_else_gets_that_number_before() {
+    let mut world = World::with(Protocol::H2, anywhere);
+    world.get_from("b.test", "/");
+    world.say("http://b.test", Ok(vec![FOUND, ELSEWHERE]));
+    let asked = world.requests();
+    world.now = at(20);
+    world.get_from("c.test", "/");
+    assert_eq!([FOUND, ELSEWHERE].map(|server| world.relay.has_server(server)), [true; 2]);
+    asked.iter().for_each(|(conn, id, _)| world.respond(*conn, *id, Body { id: BodyId(1), len: 5 }));
+    world.settle();
+    assert_eq!([FOUND, ELSEWHERE].map(|server| world.relay.has_server(server)), [true, false], "one has a connection");
+}
+
+#[test]
+fn a_server_that_gets_anothers_number_has_not_failed() {
+    let health = HealthRules { failures: 1, pause: Duration::from_secs(1_000), check: None };
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { health, ..anywhere(config) });
+    world.down.insert(FOUND);
+    world.get_from("b.test", "/");
+    world.say("http://b.test", Ok(vec![FOUND, ELSEWHERE]));
+    assert_eq!(world.answer_all(), [ELSEWHERE]);
+    world.get_from("b.test", "/");
+    assert_eq!(world.answer_all(), [ELSEWHERE], "the other one is left out");
+    world.down.clear();
+    world.now = at(10);
+    world.get_from("c.test", "/");
+    assert!(!world.relay.has_server(FOUND));
+    world.say("http://c.test", Ok(vec![FOUND, HostId(22)]));
+    assert_eq!(world.answer_all(), [FOUND]);
 }
 
 #[test]
