@@ -29,6 +29,7 @@ REQUEST_US = 40
 _LOWAT = OF_EDGES["notsent_lowat"]
 _TABLES = ("front", "origins", "behind", "cache", "admin")
 _SERVER_PROTOCOLS = ("http/1.1", "h2")
+_GROWTHS = ("as-it-saves", "at-once")
 _ELSEWHERE = "1000gbit,0ms,queue=100000p"
 """From the end of the access link to hosts that are none of the edge's: each has its own round trip."""
 _ONE = {"objects": [{"url": "http://a.test/", "bytes": 1}]}
@@ -60,6 +61,8 @@ class SimulatedEdge:
     """The most to an origin."""
     client_share: int = 50
     """The percentage of those that others leave which one client may have."""
+    growth: str = "as-it-saves"
+    """When one more connection to an origin is opened."""
     server_protocol: str = "http/1.1"
     """What is spoken to origins."""
     protocol: str | None = None
@@ -128,7 +131,8 @@ class SimulatedEdge:
         plain = [host for host in served if (self._url_for(host) or "").startswith("http:")]
         fields: dict[str, Any] = {"runs": "relay", "serves": served, "plaintext": plain}
         fields |= {"request_us": self.request_us, "server_connections": self.connections}
-        fields |= {"client_share": self.client_share, "server_protocol": self.server_protocol}
+        fields |= {"client_share": self.client_share, "server_growth": self.growth}
+        fields["server_protocol"] = self.server_protocol
         if self.cache:
             fields["cache"] = self.cache
             if self.hit_rate is not None:
@@ -268,7 +272,8 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         _number(path, own, f"{edge.SIMULATED}.request_us", 0, 1_000_000, REQUEST_US) or 0,
         _number(path, made.get("behind", {}), "behind.connections", 1, 10_000, 64) or 64,
         _number(path, made.get("behind", {}), "behind.client_share", 1, 100, 50) or 50,
-        _server_protocol(path, made.get("behind", {})),
+        _choice(path, made.get("behind", {}), "behind.growth", _GROWTHS),
+        _choice(path, made.get("behind", {}), "behind.protocol", _SERVER_PROTOCOLS),
         front.get("protocol"),
         front.get("multiplexing"),
         _number(path, front, _LOWAT.field, _LOWAT.minimum or 0, _LOWAT.maximum or 0, _LOWAT.default) or 0,
@@ -291,12 +296,12 @@ def _number(
     return value
 
 
-def _server_protocol(path: str, behind: dict[str, Any]) -> str:
-    spoken = behind.get("protocol", _SERVER_PROTOCOLS[0])
-    if spoken not in _SERVER_PROTOCOLS:
-        why = f"{spoken!r} is not spoken to origins: take {' or '.join(_SERVER_PROTOCOLS)}"
-        raise InputError(f"{path}: behind.protocol: {why}")
-    return str(spoken)
+def _choice(path: str, table: dict[str, Any], field: str, choices: Sequence[str]) -> str:
+    """Give what a field says, which is the first of its choices by default."""
+    chosen = table.get(field.rpartition(".")[2], choices[0])
+    if chosen not in choices:
+        raise InputError(f"{path}: {field}: {chosen!r} is none: take {' or '.join(choices)}")
+    return str(chosen)
 
 
 def _backhaul(path: str, asked: str | None, own: dict[str, Any]) -> str:

@@ -126,13 +126,14 @@ def hosts_of(page: Page) -> list[str]:
 
 
 def edge_of(page: Page, backhaul: str) -> SimulatedEdge:
-    """Give the edge of a page's hosts, which has a cache."""
+    """Give the edge of a page's hosts, which has a cache; as the live loads that are kept had it."""
     origins = {host: f"http://{host}" for host in hosts_of(page)}
-    return SimulatedEdge("edge.toml", origins, backhaul, CACHE)
+    return SimulatedEdge("edge.toml", origins, backhaul, CACHE, growth="at-once")
 
 
 def _settings(edge: SimulatedEdge, log: Path) -> str:
     """Give the same edge as its file."""
     origins = "\n".join(f'"{name}" = "{url}"' for name, url in edge.origins.items())
     front = f'[front]\nlisten = "0.0.0.0:443"\naccess_log = "{log}"\n'
-    return f"{front}[origins]\n{origins}\n[cache]\nbytes = {edge.cache}\n"
+    kept = f'[cache]\nbytes = {edge.cache}\n[behind]\ngrowth = "{edge.growth}"\n'
+    return f"{front}[origins]\n{origins}\n{kept}"

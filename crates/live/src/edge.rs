@@ -8,8 +8,8 @@ use crate::{ClientTls, Clock, Limits, Stopper, Target, Trust, find, first_reacha
 use loadstone_http::{Protocol, Scheme, SessionFactory};
 use loadstone_load::page::HostId;
 use loadstone_load::{
-    CacheLimits, ExchangeNotes, Forwarding, HealthCheck, HealthRules, NoServerAddress, Pipelined, PoolLimits,
-    RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts, windows_behind,
+    CacheLimits, ExchangeNotes, Forwarding, HealthCheck, HealthRules, NoServerAddress, Pipelined, PoolGrowth,
+    PoolLimits, RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts, windows_behind,
 };
 use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, Time, json};
@@ -61,6 +61,8 @@ struct BehindSettings {
     protocol: ServerProtocol,
     /// The most connections to an origin.
     connections: Bounded<1, 10_000>,
+    /// When one more is opened, of HTTP/1.1: at once for each request that finds none free, or when that is likely to save time.
+    growth: PoolGrowth,
     /// The most requests that wait for a connection to an origin; others get 503.
     waiting: Bounded<0, 1_000_000>,
     /// How much of what other clients leave of an origin's connections one client may have, in percent; of HTTP/2, of its queue.
@@ -88,6 +90,7 @@ impl Default for BehindSettings {
         BehindSettings {
             protocol: ServerProtocol::Http1,
             connections: Bounded::known(64),
+            growth: PoolGrowth::AsItSaves,
             waiting: Bounded::known(1000),
             client_share: Bounded::known(50),
             timeout: Bounded::known(60),
@@ -106,7 +109,7 @@ impl BehindSettings {
     /// How much there may be of what leads to an origin.
     fn pool(&self) -> PoolLimits {
         let [connections, waiting] = [self.connections.get(), self.waiting.get()].map(|count| count as usize);
-        PoolLimits { connections, waiting, client_share: self.client_share.get() }
+        PoolLimits { connections, waiting, client_share: self.client_share.get(), growth: self.growth }
     }
 
     /// Which origins are left out.
@@ -157,7 +160,7 @@ impl CacheSettings {
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 16] = [
+const OPTIONS: [OptionOf; 17] = [
     OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
@@ -167,6 +170,7 @@ const OPTIONS: [OptionOf; 16] = [
     OptionOf::new("origin-protocol", "behind.protocol", "PROTOCOL"),
     OptionOf::new("origin-connections", "behind.connections", "N"),
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
+    OptionOf::new("origin-growth", "behind.growth", "GROWTH"),
     OptionOf::new("client-share", "behind.client_share", "PERCENT"),
     OptionOf::new("origin-timeout", "behind.timeout", "SECONDS"),
     OptionOf::new("origin-idle", "behind.idle", "SECONDS"),

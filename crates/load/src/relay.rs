@@ -5,7 +5,7 @@
 //! other, and is used when it has left there: so no more than a window of a message is ever held, and an end that
 //! reads slowly makes the other end send slowly. `admission` says which requests are passed on, `fields` what of their heads,
 //! `rejection` what is answered in place of a server. `exchange` says how exchanges begin and end (`relayed` is one, `repeatable` says
-//! which requests are made again), `link` is a connection, `pool` the connections to one server (`client_turns` is who is next,
+//! which requests are made again), `link` is a connection, `pool` the connections to one server (`growth` is when one more is worth opening, `client_turns` is who is next,
 //! `client_shares` how many each client has). `route` says where a request may go, `lookups` where a name leads that its client has
 //! chosen, `balance` to which of several servers it goes, `health` which of them are left out by what `observation` has seen of
 //! them, `checks` how they are asked. `processor` is the time that requests take, `expiry` what is not waited for any longer, `drain`
@@ -25,6 +25,7 @@ mod exchange;
 mod expiry;
 mod fields;
 mod gauges;
+mod growth;
 mod health;
 mod keeping;
 mod link;
@@ -48,6 +49,7 @@ pub use config::{
     windows_behind,
 };
 pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
+pub use growth::PoolGrowth;
 pub use lookups::NoWay;
 pub use pipelined::Pipelined;
 
@@ -86,6 +88,8 @@ pub struct Relay {
     former_servers: Vec<Arc<[HostId]>>,
     /// Where names lead that clients choose.
     lookups: Lookups,
+    /// When requests will have waited for too long for a connection to a server.
+    growing: BTreeSet<(Time, HostId)>,
     /// Requests that have no stream behind yet.
     early: BTreeMap<StreamRef, PendingRequest>,
     /// The connections that are being opened, and their servers.
@@ -122,6 +126,7 @@ impl Relay {
             choices: 0,
             former_servers: Vec::new(),
             lookups: Lookups::default(),
+            growing: BTreeSet::new(),
             early: BTreeMap::new(),
             opening: BTreeMap::new(),
             stirring: BTreeSet::new(),
@@ -330,7 +335,7 @@ impl Program for Relay {
             None => RelayConnection::front(sessions.server(protocol), FrontClient { protocol, address }, now),
         };
         self.links.insert(conn, link);
-        if let Some(front) = server.and_then(|server| self.pool(server).opened(conn, protocol)) {
+        if let Some(front) = server.and_then(|server| self.pool(server).opened(now, conn, protocol)) {
             self.take(conn, front);
         }
         self.settle(conn);
@@ -394,6 +399,7 @@ impl Program for Relay {
         if self.next_look <= now {
             self.expire();
         }
+        self.grow_overdue();
         self.handle_checks_due();
         self.read_due();
         self.turn();
@@ -427,7 +433,9 @@ impl Program for Relay {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        Some(self.next_look.min(self.next_reading()).min(self.checks.deadline())).filter(|at| *at != Time::NEVER)
+        let growth = self.growing.first().map_or(Time::NEVER, |(until, _)| *until);
+        let next = self.next_look.min(self.next_reading()).min(self.checks.deadline()).min(growth);
+        Some(next).filter(|at| *at != Time::NEVER)
     }
 }
 

@@ -383,6 +383,7 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
         "client_share",
         "a relay with server_connections",
     )?;
+    has(host.server_growth.is_some() && !is_relay, "server_growth", "a relay")?;
     has(host.request_us.is_some() && !is_relay, "request_us", "a relay")?;
     has(!host.pipelined.is_default() && !is_relay, "pipelined", "a relay")?;
     has(!host.plaintext.is_empty() && !is_relay, "plaintext", "a relay")?;
@@ -405,7 +406,7 @@ fn check_host(topology: &Topology, host: &TopologyHost) -> Result<(), (&'static 
 mod tests {
     use super::*;
     use crate::Plan;
-    use loadstone_load::{Pipelined, ServerProtocol};
+    use loadstone_load::{Pipelined, PoolGrowth, ServerProtocol};
     use loadstone_units::Bounded;
     use std::time::Duration;
 
@@ -459,7 +460,7 @@ mod tests {
     fn a_relay_may_serve_some_hosts_of_a_page_and_speak_to_some_without_tls() {
         let edge = r#"{"name": "edge", "runs": "relay", "serves": ["a.test"], "plaintext": ["a.test"], "cache": 9,
             "hit_rate": 50, "server_protocol": "h2", "server_connections": 6, "client_share": 50, "request_us": 40,
-            "pipelined": "lost"}"#;
+            "server_growth": "as-it-saves", "pipelined": "lost"}"#;
         let me = r#"{"name": "me", "runs": "browser", "via": "edge"}"#;
         let first = r#"{"name": "first", "runs": "earlier-browser", "via": "edge"}"#;
         let links = r#"{"name": "x", "between": ["me", "edge"]}, {"name": "y", "between": ["edge", "far"]},
@@ -480,6 +481,7 @@ mod tests {
             hit_rate: Some(Bounded::known(50)),
             server_protocol: ServerProtocol::H2,
             server_connections: 6,
+            server_growth: PoolGrowth::AsItSaves,
             client_share: Some(Bounded::known(50)),
             request_time: Duration::from_micros(40),
         };

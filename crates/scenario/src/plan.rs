@@ -274,14 +274,23 @@ impl Plan {
         let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
         let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
         // Ages count from when a response comes: its Date is that of the recorded load.
-        let Relaying { cache, hit_rate, server_protocol, server_connections, client_share, request_time, pipelined } =
-            host.relaying;
+        let Relaying {
+            cache,
+            hit_rate,
+            server_protocol,
+            server_connections,
+            client_share,
+            request_time,
+            pipelined,
+            ..
+        } = host.relaying;
+        let growth = host.relaying.server_growth;
         let drawn = Seed(seed.stream(&format!("{}.hits", host.name)).next_u64());
         let hits = hit_rate.map(|percent| StatedHits { percent, seed: drawn });
         let cache =
             cache.map(|bytes| CacheLimits { bytes, object: bytes, disk: 0, zero: SystemTime::UNIX_EPOCH, hits });
         let client_share = client_share.map_or(100, Bounded::get);
-        let pool = PoolLimits { connections: server_connections, client_share, ..PoolLimits::UNLIMITED };
+        let pool = PoolLimits { connections: server_connections, client_share, growth, ..PoolLimits::UNLIMITED };
         let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)));
         let server_sessions = Arc::new(SessionFactory::new(windows_behind(multiplexing)));
         Relay::new(RelayConfig { server_sessions, server_protocol, cache, pool, request_time, pipelined, ..config })

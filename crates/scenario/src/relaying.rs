@@ -1,7 +1,7 @@
 //! How a relay of a topology relays.
 
 use crate::topology::TopologyHost;
-use loadstone_load::{Pipelined, ServerProtocol};
+use loadstone_load::{Pipelined, PoolGrowth, ServerProtocol};
 use loadstone_units::Bounded;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub struct Relaying {
     pub server_protocol: ServerProtocol,
     /// The most connections that it has to a server.
     pub server_connections: usize,
+    /// When it opens one more.
+    pub server_growth: PoolGrowth,
     /// How many percent of those that others leave one client may have; all if it is left out.
     pub client_share: Option<Bounded<1, 100>>,
     /// How long its processor is busy with a request.
@@ -32,6 +34,7 @@ impl Relaying {
             hit_rate: host.hit_rate,
             server_protocol: host.server_protocol.unwrap_or_default(),
             server_connections: host.server_connections.map_or(usize::MAX, |most| most.get() as usize),
+            server_growth: host.server_growth.unwrap_or_default(),
             client_share: host.client_share,
             pipelined: host.pipelined,
             request_time: Duration::from_micros(host.request_us.map_or(0, |span| span.get().into())),

@@ -1,7 +1,7 @@
 //! Who takes part in a run and over which links, where that is not one browser behind one access link.
 
 use crate::SharedPage;
-use loadstone_load::{Pipelined, ServerProtocol};
+use loadstone_load::{Pipelined, PoolGrowth, ServerProtocol};
 use loadstone_net::{Network, tcp};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
@@ -57,6 +57,9 @@ pub struct TopologyHost {
     /// A relay: the most connections that it has to a server at a time; any number if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_connections: Option<Bounded<1, 10_000>>,
+    /// A relay: when it opens one more; `at-once` if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_growth: Option<PoolGrowth>,
     /// A relay: how many percent of the connections to a server that others leave one client may have; all if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_share: Option<Bounded<1, 100>>,

@@ -2,6 +2,7 @@
 
 use super::admission::is_path;
 use super::cache::CacheLimits;
+use super::growth::PoolGrowth;
 use super::link::MAX_STREAMS;
 use super::pipelined::Pipelined;
 use crate::page::HostId;
@@ -134,11 +135,14 @@ pub struct PoolLimits {
     /// How many of those that other clients leave one client may have, in percent, of both; at least one. (Of connections that
     /// carry one request at a time.)
     pub client_share: u32,
+    /// When one more connection is opened (of those that carry one request at a time).
+    pub growth: PoolGrowth,
 }
 
 impl PoolLimits {
     /// Whatever comes.
-    pub const UNLIMITED: PoolLimits = PoolLimits { connections: usize::MAX, waiting: usize::MAX, client_share: 100 };
+    pub const UNLIMITED: PoolLimits =
+        PoolLimits { connections: usize::MAX, waiting: usize::MAX, client_share: 100, growth: PoolGrowth::AtOnce };
 }
 
 /// When a relay leaves out a server, as long as another one of the name is healthy.

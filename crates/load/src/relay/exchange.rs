@@ -100,10 +100,11 @@ impl Relay {
         self.early.entry(front).and_modify(|early| early.route.server = Some(server));
         let limits = self.config.pool;
         self.tidy(server);
-        match self.pool(server).place(client, front, wanted, limits) {
+        let now = self.now;
+        match self.pool(server).place(now, client, front, wanted, limits) {
             PoolPlace::Free(conn) => self.take(conn, front),
             PoolPlace::Opening => self.open(server),
-            PoolPlace::Waiting => {}
+            PoolPlace::Waiting => self.watch_growth(server),
             PoolPlace::None => self.refuse(front, Rejection::Busy),
         }
     }
@@ -143,8 +144,9 @@ impl Relay {
         early.behind = Some(conn);
         early.route.note_connection();
         let (client, server, is_ready) = (early.route.client, early.route.server, early.is_ready());
+        let now = self.now;
         if let Some(server) = server {
-            self.pool(server).take(conn, client);
+            self.pool(server).take(now, conn, client);
         }
         if is_ready {
             self.join(front);
@@ -214,21 +216,40 @@ impl Relay {
     /// Notes what a connection behind carries, and whether it takes one more request.
     fn note_free(&mut self, conn: ConnId) {
         let Some(link) = self.links.get(&conn) else { return };
-        let (carried, is_free) = (link.carried(), link.is_free());
+        let (carried, is_free, now) = (link.carried(), link.is_free(), self.now);
         if let Some(server) = link.server() {
-            self.pool(server).note(conn, carried, is_free);
+            self.pool(server).note(now, conn, carried, is_free);
         }
     }
 
     /// Requests that wait get what there is: connections that are free, and others that are opened for them.
     pub(super) fn refill(&mut self, server: HostId) {
-        let limits = self.config.pool;
+        let (limits, now) = (self.config.pool, self.now);
         while self.pool(server).has_waiting() {
             self.tidy(server);
-            match self.pool(server).place_waiting(limits) {
+            match self.pool(server).place_waiting(now, limits) {
                 Some((front, PoolPlace::Free(conn))) => self.take(conn, front),
                 Some(_) => self.open(server),
-                None => return,
+                None => return self.watch_growth(server),
+            }
+        }
+    }
+
+    /// One more connection is opened if those who wait do so for too long.
+    fn watch_growth(&mut self, server: HostId) {
+        let (limits, now) = (self.config.pool, self.now);
+        if let Some(until) = self.pool(server).watch(now, limits) {
+            self.growing.insert((until, server));
+        }
+    }
+
+    /// Opens connections for those who have waited for too long.
+    pub(super) fn grow_overdue(&mut self) {
+        while let Some((_, server)) = self.growing.first().copied().filter(|(until, _)| *until <= self.now) {
+            self.growing.pop_first();
+            if let Some(pool) = self.pools.get_mut(&server) {
+                pool.note_overdue();
+                self.refill(server);
             }
         }
     }

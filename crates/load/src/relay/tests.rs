@@ -432,7 +432,7 @@ fn patient(config: RelayConfig) -> RelayConfig {
     let span = Duration::from_secs;
     let timeouts = Timeouts { idle: span(20), request: span(30), response: span(40) };
     let server_timeouts = ServerTimeouts { silence: span(50), idle: span(10) };
-    let pool = PoolLimits { connections: 1, waiting: 1, client_share: 100 };
+    let pool = PoolLimits { connections: 1, waiting: 1, client_share: 100, growth: PoolGrowth::AtOnce };
     RelayConfig { timeouts, server_timeouts, pool, notes: ExchangeNotes::Kept, ..config }
 }
 

@@ -180,3 +180,35 @@ fn of_earlier_loads_nothing_is_counted() {
     let first = |outcome: &Outcome| outcome.capture.as_ref().unwrap().packets[0].entered;
     assert_eq!(first(&alone), first(&after));
 }
+
+#[test]
+fn a_pool_that_grows_as_it_saves_has_half_the_connections_for_a_burst_whose_last_comes_one_turn_later() {
+    // A document, and 40 small images that all are asked for at once by HTTP/2.
+    let images = page((0..=40).map(|at| object(&format!("/{at}"), 50)));
+    let loaded = |growth: &str| {
+        let edge = format!(r#", "server_growth": "{growth}""#);
+        let outcome = load(&plan(&images, r#"{"protocol": "h2", "tls": "1.3"}"#, &edge, ""));
+        let connections = &outcome.capture.as_ref().unwrap().connections;
+        (outcome.plt.as_ms(), connections.iter().filter(|connection| connection.client > 0).count())
+    };
+    // Three round trips for the document before the edge and as many behind it; then as many behind it again.
+    let (took, connections) = loaded("at-once");
+    assert!(is_about(took, 300.0 + 240.0 + 100.0 + 240.0) && connections == 40, "{took} {connections}");
+    // Opening takes 160 ms and a turn 80. Until a new connection is of use, at 320, the document's has three turns, and each new
+    // one has one more after its own.
+    let (took, connections) = loaded("as-it-saves");
+    let later = took - (300.0 + 240.0 + 100.0 + 320.0);
+    assert!((0.0..2.0 * WAKING_MS).contains(&later) && (19..=20).contains(&connections), "{took} {connections}");
+}
+
+#[test]
+fn who_waits_behind_a_long_response_gets_a_connection_of_its_own_in_time() {
+    // What comes first is small, so nobody expects that the second takes a second.
+    let slow = ObjectSpec { think_ms: Some(1000.0), ..object("/slow", 50) };
+    let objects = [object("/", 50), slow, object("/late", 50)];
+    let outcome =
+        load(&plan(&page(objects), r#"{"protocol": "h2", "tls": "none"}"#, r#", "server_growth": "as-it-saves""#, ""));
+    let late = outcome.waterfall[2].last_byte.unwrap().as_ms();
+    // It waits twice as long as opening took, and then opens.
+    assert!(is_about(late, 200.0 + 160.0 + 100.0 + 160.0 + 160.0), "{late}");
+}

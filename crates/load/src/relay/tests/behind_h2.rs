@@ -61,7 +61,7 @@ fn a_thousand_objects_come_whole_over_one_connection_whatever_is_spoken_in_front
 
 #[test]
 fn another_connection_is_opened_when_one_takes_no_more_and_requests_wait_when_there_may_be_no_other() {
-    let pool = PoolLimits { connections: 2, waiting: 1, client_share: 100 };
+    let pool = PoolLimits { connections: 2, waiting: 1, client_share: 100, growth: PoolGrowth::AtOnce };
     let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, ..shared(config) });
     taking(&mut world, 2);
     let asked: Vec<_> = (0..4).flat_map(|_| world.ask(1)).collect();

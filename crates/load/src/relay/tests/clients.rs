@@ -8,7 +8,7 @@ const CONNECTIONS: usize = 4;
 
 /// A relay that gives one client this share of connections, in percent.
 fn sharing(client_share: u32) -> impl FnOnce(RelayConfig) -> RelayConfig {
-    let pool = PoolLimits { connections: CONNECTIONS, waiting: 100, client_share };
+    let pool = PoolLimits { connections: CONNECTIONS, waiting: 100, client_share, growth: PoolGrowth::AtOnce };
     move |config| RelayConfig { pool, ..config }
 }
 
