@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -122,7 +123,7 @@ COMMANDS = {"rust": (str(PROGRAM),), "python": (sys.executable, "-m", "loadstone
 def test_a_hangup_lets_it_read_its_file_again(run: Serve, origin: str, tmp_path: Path, command: str) -> None:
     def write(name: str) -> None:
         make_certificate(tmp_path, name)
-        front = 'cert = "cert.pem"\nkey = "key.pem"'
+        front = 'cert = "cert.pem"\nkey = "key.pem"\naccess_log = "log"'
         (tmp_path / "edge.toml").write_text(f'[front]\n{front}\n[origins]\n"{name}" = "{origin}"\n')
 
     def get(name: str) -> bytes:
@@ -133,6 +134,8 @@ def test_a_hangup_lets_it_read_its_file_again(run: Serve, origin: str, tmp_path:
     edge = run(str(tmp_path / "edge.toml"), command=COMMANDS[command])
     assert get("a.test") == pattern(5)
     write("b.test")
+    # The first one may still be on its way to it.
+    (tmp_path / "log").rename(tmp_path / "log.1")
     assert edge.process.stderr is not None
     edge.process.send_signal(signal.SIGHUP)
     assert edge.process.stderr.readline().endswith(": the settings have been read again\n")
@@ -143,6 +146,9 @@ def test_a_hangup_lets_it_read_its_file_again(run: Serve, origin: str, tmp_path:
     assert "edge.toml: front.idle: 0 is out of range" in said and said.endswith(" (it goes on as it was)\n")
     assert get("b.test") == pattern(5)
     assert edge.stop(signal.SIGTERM) == (0, "", "")
+    logs = [(tmp_path / name).read_text() for name in ("log.1", "log")]
+    served = [set(re.findall(r'"host":"(.).test', log)) for log in logs]
+    assert served == [{"a"}, {"b"}], "the log goes on in a file of its name"
 
 
 @pytest.mark.parametrize("line", BAD_USAGE)

@@ -192,7 +192,9 @@ def test_where_chance_has_a_part_in_one_variant_all_are_run_as_often(
         assert (network["random"], runs) == (is_random, [3 if is_random else 1] * len(NAMES))
 
 
-def test_the_bound_and_growth_of_connections_behind_are_those_of_the_file(loadstone: Command, tmp_path: Path) -> None:
+def test_the_bound_and_growth_of_connections_are_those_of_the_file(
+    loadstone: Command, tmp_path: Path
+) -> None:
     page = tmp_path / "many.json"
     objects = [{"url": f"https://own.test/{at}", "bytes": 1000} for at in range(5)]
     page.write_text(json.dumps({"objects": objects}))

@@ -8,7 +8,7 @@ mod log_writer;
 
 use crate::{RecordKeeping, SocketRecord};
 use loadstone_http::RequestHead;
-use loadstone_load::{CacheOutcome, ConnId, Ending, Exchange};
+use loadstone_load::{CacheOutcome, ConnId, Ending, Exchange, Rejection};
 use loadstone_units::{Time, visible};
 use log_writer::LogWriter;
 use serde::Serialize;
@@ -34,9 +34,18 @@ const OPENING: &[u8] = b"{\"time\":\"";
 /// The end of a log at which lines go in.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries {
-    lines: SyncSender<Vec<u8>>,
+    tasks: SyncSender<LogTask>,
     /// When the clock showed zero.
     zero: OffsetDateTime,
+}
+
+/// What the thread that writes a log has to do.
+#[derive(Debug)]
+enum LogTask {
+    /// To write a line.
+    Line(Vec<u8>),
+    /// To open the file by its name again, which another one may have now.
+    OpenAgain,
 }
 
 /// Where a log is to be written.
@@ -80,6 +89,9 @@ struct ExchangeLine<'a> {
     /// What the cache had to do with it, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<&'static str>,
+    /// Why a relay has answered in the server's place, or could not finish the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejected: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -137,12 +149,12 @@ impl Log {
         // To the microsecond: the clock of day is not better.
         let zero = now - Duration::from_nanos(u64::from(now.nanosecond() % 1000));
         let begin = || {
-            let (lines, waiting) = sync_channel(QUEUE);
+            let (tasks, waiting) = sync_channel(QUEUE);
             let to = LogWriter::new(file);
             let name = path.clone();
             let writer =
                 thread::Builder::new().name("access log".to_owned()).spawn(move || write(&waiting, &name, to))?;
-            let entries = Entries { lines, zero };
+            let entries = Entries { tasks, zero };
             let (connections, received) = sync_channel::<SocketRecord>(QUEUE);
             let noted = entries.clone();
             let note = move || received.iter().for_each(|connected| noted.note_connection(&connected));
@@ -183,21 +195,30 @@ impl Log {
 
 /// Writes lines as they come; what has been written stands there before it waits for more. Says on standard error
 /// when lines begin to be lost, and when no more are.
-fn write(lines: &Receiver<Vec<u8>>, path: &str, mut to: LogWriter) -> io::Result<()> {
+fn write(tasks: &Receiver<LogTask>, path: &str, mut to: LogWriter) -> io::Result<()> {
     let say = |notice: Option<String>| {
         // Nobody may be there to hear it.
         notice.into_iter().for_each(|notice| drop(writeln!(io::stderr(), "loadstone: {path}: {notice}")));
     };
     loop {
-        let line = match lines.try_recv() {
+        let task = match tasks.try_recv() {
             Err(TryRecvError::Empty) => {
                 say(to.flush(now()));
-                if to.is_failing() { lines.recv_timeout(RETRY) } else { lines.recv().map_err(RecvTimeoutError::from) }
+                if to.is_failing() { tasks.recv_timeout(RETRY) } else { tasks.recv().map_err(RecvTimeoutError::from) }
             }
-            line => line.map_err(|_| RecvTimeoutError::Disconnected),
+            task => task.map_err(|_| RecvTimeoutError::Disconnected),
         };
-        match line {
-            Ok(line) => say(to.take(&line, now)),
+        match task {
+            Ok(LogTask::Line(line)) => say(to.take(&line, now)),
+            Ok(LogTask::OpenAgain) => {
+                say(to.flush(now()));
+                match LogFile::open(path.to_owned()) {
+                    Ok(LogFile { file, .. }) => to.go_on_in(file),
+                    Err(LogError { error, .. }) => {
+                        say(Some(format!("cannot be opened again ({error}): the file from before is written on")));
+                    }
+                }
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 say(to.flush(now()));
@@ -213,6 +234,12 @@ fn now() -> OffsetDateTime {
 }
 
 impl Entries {
+    /// From here on entries go to the file that has the log's name now: the one from before may have been moved away.
+    pub(crate) fn open_again(&self) {
+        // It is gone only at the end.
+        drop(self.tasks.send(LogTask::OpenAgain));
+    }
+
     /// A request and what became of it.
     pub(crate) fn note_exchange(&self, exchange: &Exchange) {
         let RequestHead { method, authority, path, .. } = &*exchange.request;
@@ -229,6 +256,7 @@ impl Entries {
             ms: exchange.ended.nanos_since(exchange.began) as f64 / 1e6,
             end: if is_complete { "complete" } else { "cut short" },
             cache: exchange.cache.map(CacheOutcome::name),
+            rejected: exchange.rejected.map(Rejection::name),
         });
     }
 
@@ -252,7 +280,7 @@ impl Entries {
         let line = serde_json::to_string(line).expect("lines have only keys that are text");
         let line = [visible(&line).as_bytes(), b"\n"].concat();
         // The writer is there as long as there are entries.
-        let _sent = self.lines.send(line);
+        let _sent = self.tasks.send(LogTask::Line(line));
     }
 
     fn time(&self, at: Time) -> String {

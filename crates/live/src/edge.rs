@@ -67,6 +67,8 @@ struct BehindSettings {
     waiting: Bounded<0, 1_000_000>,
     /// How much of what other clients leave of an origin's connections one client may have, in percent; of HTTP/2, of its queue.
     client_share: Bounded<1, 100>,
+    /// How long it may take until a connection to an origin is open, in seconds.
+    connect: SomeSeconds,
     /// How long an origin may be silent while it is its turn, in seconds; then its clients get 504.
     timeout: SomeSeconds,
     /// How long a connection to an origin is kept that is not used, in seconds.
@@ -93,6 +95,7 @@ impl Default for BehindSettings {
             growth: PoolGrowth::AsItSaves,
             waiting: Bounded::known(1000),
             client_share: Bounded::known(50),
+            connect: Bounded::known(10),
             timeout: Bounded::known(60),
             idle: Bounded::known(30),
             failures: Bounded::known(3),
@@ -160,7 +163,7 @@ impl CacheSettings {
 }
 
 /// The options that set fields of an edge's settings, besides those of its front.
-const OPTIONS: [OptionOf; 17] = [
+const OPTIONS: [OptionOf; 18] = [
     OptionOf::new("admin", "admin.listen", "HOST:PORT"),
     OptionOf::new("cache", "cache.bytes", "BYTES"),
     OptionOf::new("cache-object", "cache.object", "BYTES"),
@@ -172,6 +175,7 @@ const OPTIONS: [OptionOf; 17] = [
     OptionOf::new("origin-waiting", "behind.waiting", "N"),
     OptionOf::new("origin-growth", "behind.growth", "GROWTH"),
     OptionOf::new("client-share", "behind.client_share", "PERCENT"),
+    OptionOf::new("origin-connect", "behind.connect", "SECONDS"),
     OptionOf::new("origin-timeout", "behind.timeout", "SECONDS"),
     OptionOf::new("origin-idle", "behind.idle", "SECONDS"),
     OptionOf::new("origin-failures", "behind.failures", "N"),
@@ -305,7 +309,11 @@ pub(crate) fn relay_config(
         pool: behind.pool(),
         health: parts.health.clone(),
         timeouts: front.timeouts(),
-        server_timeouts: ServerTimeouts { silence: seconds(behind.timeout), idle: seconds(behind.idle) },
+        server_timeouts: ServerTimeouts {
+            opening: seconds(behind.connect),
+            silence: seconds(behind.timeout),
+            idle: seconds(behind.idle),
+        },
         max_kept: MAX_KEPT,
         notes,
         cache: cache.limits(now),

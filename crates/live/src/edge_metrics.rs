@@ -17,6 +17,8 @@ type RequestLabels = (&'static str, u16, &'static str);
 pub(crate) struct EdgeMetrics {
     requests: BTreeMap<RequestLabels, u64>,
     cut_short: u64,
+    /// By why.
+    rejected: BTreeMap<&'static str, u64>,
     /// Bytes of content of responses.
     bytes: u64,
     first_byte: TimeHistogram,
@@ -49,6 +51,9 @@ impl EdgeMetrics {
         let cache = exchange.cache.map_or("", CacheOutcome::name);
         *self.requests.entry((exchange.protocol.name(), class, cache)).or_default() += 1;
         self.cut_short += u64::from(exchange.end == Ending::CutShort);
+        if let Some(why) = exchange.rejected {
+            *self.rejected.entry(why.name()).or_default() += 1;
+        }
         self.bytes += exchange.response.map_or(0, |(_, body)| body.len);
         if let Some(answered) = exchange.answered {
             self.first_byte.note(answered.nanos_since(exchange.began));
@@ -70,6 +75,12 @@ impl EdgeMetrics {
         }
         text.family("requests_cut_short_total", "counter", "Requests whose client did not get all of the response.");
         text.sample("requests_cut_short_total", &[], self.cut_short);
+        let help =
+            "Requests that the edge answered in an origin's place, or whose response it could not finish, by why.";
+        text.family("rejections_total", "counter", help);
+        for (why, count) in &self.rejected {
+            text.sample("rejections_total", &[("why", why)], count);
+        }
         text.family("response_bytes_total", "counter", "Bytes of content of responses.");
         text.sample("response_bytes_total", &[], self.bytes);
         text.histogram("first_byte_seconds", "From a request's head to that of its response.", &self.first_byte);
@@ -179,7 +190,7 @@ impl Exposition {
 mod tests {
     use super::*;
     use loadstone_http::{Body, Fields, Protocol, RequestHead};
-    use loadstone_load::ConnId;
+    use loadstone_load::{ConnId, Rejection};
     use loadstone_units::Time;
     use std::sync::Arc;
     use std::time::Duration;
@@ -196,6 +207,7 @@ mod tests {
             ended: after(ms),
             end,
             cache: Some(CacheOutcome::Hit),
+            rejected: (status == 502).then_some(Rejection::Closed),
         }
     }
 
@@ -216,6 +228,7 @@ mod tests {
             r#"requests_total{protocol="h2",status="2xx",cache="hit"} 2"#,
             r#"requests_total{protocol="h2",status="5xx",cache="hit"} 1"#,
             "requests_cut_short_total 1",
+            r#"rejections_total{why="closed"} 1"#,
             "response_bytes_total 30",
             r#"first_byte_seconds_bucket{le="0.0005"} 1"#,
             r#"request_seconds_bucket{le="0.0005"} 0"#,

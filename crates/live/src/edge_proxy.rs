@@ -228,6 +228,7 @@ fn reconfigure(host: &mut HostLoop<'_, EdgeProgram<'_>>, change: EdgeChange) -> 
     let of_name = |servers: &Vec<HostId>| servers.iter().map(|HostId(at)| places[*at as usize]).collect();
     let names = parts.names.iter().map(|(name, servers)| (name.clone(), of_name(servers))).collect();
     let notes = notes(log.is_some() || metrics.is_some());
+    log.iter().for_each(Entries::open_again);
     relay.reconfigure(now, relay_config(&front, &parts, names, now, notes));
     host.set_limits(parts.limits());
     host.set_tls(tls.as_ref());

@@ -55,7 +55,7 @@ pub use program::{Action, Closed, ConnId, NameQuery, Opened, Opener, Program, Ta
 pub use relay::{
     AdoptedFile, CacheFile, CacheGauges, CacheLimits, CacheOutcome, DiskGauges, DiskTask, ExchangeNotes, FileNumber,
     Forwarding, HealthCheck, HealthRules, KeptEntry, NoWay, Pipelined, PoolGauges, PoolGrowth, PoolLimits, Purge,
-    Relay, RelayConfig, RelayGauges, ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
+    Rejection, Relay, RelayConfig, RelayGauges, ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};

@@ -315,6 +315,7 @@ impl<S: Site> Origin<S> {
             ended: now,
             end,
             cache: None,
+            rejected: None,
         });
     }
 

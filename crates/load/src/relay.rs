@@ -52,6 +52,7 @@ pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
 pub use growth::PoolGrowth;
 pub use lookups::NoWay;
 pub use pipelined::Pipelined;
+pub use rejection::Rejection;
 
 use crate::page::HostId;
 use crate::{Action, Closed, ConnId, Ending, Exchange, Opened, Opener, Program, Tag};
@@ -65,7 +66,6 @@ use lookups::Lookups;
 use pending_request::PendingRequest;
 use pool::{ServerPool, Wanted};
 use processor::Processor;
-use rejection::Rejection;
 use relayed::RelayedExchange;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -92,8 +92,8 @@ pub struct Relay {
     growing: BTreeSet<(Time, HostId)>,
     /// Requests that have no stream behind yet.
     early: BTreeMap<StreamRef, PendingRequest>,
-    /// The connections that are being opened, and their servers.
-    opening: BTreeMap<ConnId, HostId>,
+    /// The connections that are being opened, their servers, and since when.
+    opening: BTreeMap<ConnId, (HostId, Time)>,
     /// Connections whose sessions may have something to say.
     stirring: BTreeSet<ConnId>,
     /// Exchanges that are over.
@@ -222,7 +222,7 @@ impl Relay {
             }
             (Event::Rejected { head, status, .. }, _) => self.note_rejected((conn, id), head, status),
             (Event::Reset { .. } | Event::Refused { .. }, _) => {
-                self.cut((conn, id), Rejection::BadGateway);
+                self.cut((conn, id), Rejection::Closed);
                 self.note_over((conn, id), Ending::CutShort);
             }
             _ => {}
@@ -281,7 +281,7 @@ impl Relay {
             self.note_begun((conn, id), RelayedExchange::new(Arc::new(head.excerpt(&[])), self.now, 0));
         }
         if let Some(exchange) = self.link(conn).exchange(id) {
-            exchange.status = Some(status);
+            (exchange.status, exchange.rejected) = (Some(status), Some(Rejection::Malformed));
             exchange.arrival = None;
         }
     }
@@ -296,7 +296,7 @@ impl Relay {
         }
         if link.is_over() {
             if link.is_behind() {
-                return self.lose(conn, Rejection::BadGateway);
+                return self.lose(conn, Rejection::Closed);
             }
             link.is_closed = true;
             self.actions.push_back(Action::Close { conn });
@@ -317,7 +317,7 @@ impl Program for Relay {
         self.now = now;
         match ServerChecks::server_of(tag) {
             Some(server) => self.begin_check(conn, server),
-            None => _ = self.opening.insert(conn, HostId(tag.0)),
+            None => _ = self.opening.insert(conn, (HostId(tag.0), now)),
         }
     }
 
@@ -328,7 +328,7 @@ impl Program for Relay {
         }
         self.look_later();
         let Opened { by, peer: address, protocol } = opened;
-        let server = self.opening.remove(&conn).filter(|_| by == Opener::Us);
+        let server = self.opening.remove(&conn).filter(|_| by == Opener::Us).map(|(server, _)| server);
         let RelayConfig { sessions, server_sessions, .. } = &*self.config;
         let link = match server {
             Some(server) => RelayConnection::behind(server, protocol, server_sessions.client(protocol), now),
@@ -358,7 +358,7 @@ impl Program for Relay {
         self.stir(conn);
         self.turn();
         if result.is_err() {
-            self.lose(conn, Rejection::BadGateway);
+            self.lose(conn, Rejection::Unreadable);
             self.turn();
         }
     }
@@ -369,12 +369,7 @@ impl Program for Relay {
             self.actions.push_back(Action::Close { conn });
             self.end_check(conn);
         }
-        if let Some(server) = self.opening.remove(&conn) {
-            let failed = self.pool(server).failed();
-            self.note_failure(server);
-            failed.into_iter().for_each(|front| self.go_elsewhere(front));
-            self.refill(server);
-        }
+        self.end_opening(conn);
         if let Some(server) =
             self.links.get(&conn).filter(|link| link.leaves_unanswered()).and_then(|link| link.server())
         {
@@ -387,7 +382,7 @@ impl Program for Relay {
             self.turn();
             // After a FIN the client may still read its responses.
             if self.links.contains_key(&conn) && (!is_whole || !self.is_busy(conn)) {
-                self.lose(conn, Rejection::BadGateway);
+                self.lose(conn, Rejection::Closed);
                 self.links.remove(&conn);
             }
         }

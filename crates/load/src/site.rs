@@ -1,7 +1,7 @@
 //! The seam between a server and what it has to offer: which answer belongs to which request.
 
 use crate::page::ActivityId;
-use crate::{CacheOutcome, ConnId};
+use crate::{CacheOutcome, ConnId, Rejection};
 use core::net::IpAddr;
 use loadstone_http::{Body, Chunk, Priority, Protocol, RequestHead, RequestId, ResponseHead};
 use loadstone_units::Time;
@@ -111,6 +111,8 @@ pub struct Exchange {
     pub end: Ending,
     /// What a cache had to do with it, if there is one.
     pub cache: Option<CacheOutcome>,
+    /// Why a relay has answered in the server's place, or could not finish the response.
+    pub rejected: Option<Rejection>,
 }
 
 /// How an exchange ended.

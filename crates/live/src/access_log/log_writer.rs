@@ -16,6 +16,8 @@ pub(super) struct LogWriter {
     to: File,
     /// Lines that are not written; of the first perhaps only its rest.
     waiting: Vec<u8>,
+    /// Whether the beginning of the first of them is written.
+    has_begun: bool,
     /// Why the last write has failed, if it has.
     failure: Option<io::Error>,
     /// How many lines were lost since writing failed.
@@ -24,7 +26,17 @@ pub(super) struct LogWriter {
 
 impl LogWriter {
     pub(super) fn new(to: File) -> LogWriter {
-        LogWriter { to, waiting: Vec::with_capacity(BUFFER), failure: None, lost: 0 }
+        LogWriter { to, waiting: Vec::with_capacity(BUFFER), has_begun: false, failure: None, lost: 0 }
+    }
+
+    /// Goes on in another file. Of a line whose beginning is in the one from before, the rest is lost.
+    pub(super) fn go_on_in(&mut self, file: File) {
+        if std::mem::take(&mut self.has_begun) {
+            let end = self.waiting.iter().position(|byte| *byte == b'\n').map_or(self.waiting.len(), |at| at + 1);
+            self.waiting.drain(..end);
+            self.lost += 1;
+        }
+        self.to = file;
     }
 
     /// Whether the last write has failed.
@@ -77,6 +89,9 @@ impl LogWriter {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => result = Err(error),
             }
+        }
+        if let Some(last) = written.checked_sub(1) {
+            self.has_begun = self.waiting[last] != b'\n';
         }
         self.waiting.drain(..written);
         result
@@ -138,6 +153,24 @@ mod tests {
         let expected: String = (0..kept).map(line).chain([counted, line(5_000)]).collect();
         assert!(text == expected, "the lines of before, each whole, their count, and the line after");
         assert!(writer.finish().is_ok());
+    }
+
+    #[test]
+    fn what_waits_goes_to_the_next_file_line_by_line() {
+        let (mut writer, mut reader) = on_a_pipe();
+        let now = || OffsetDateTime::UNIX_EPOCH;
+        // A pipe takes a part of what is more than a page.
+        let long = [&[b'x'; 100_000][..], b"\n"].concat();
+        writer.take(&long, now);
+        writer.flush(now());
+        writer.take(b"next\n", now);
+        assert!(writer.is_failing() && !read(&mut reader).is_empty());
+        let (next, write) = pipe2(OFlag::O_NONBLOCK | OFlag::O_CLOEXEC).unwrap();
+        let mut next = File::from(next);
+        writer.go_on_in(write.into());
+        writer.flush(now());
+        let counted = "{\"time\":\"1970-01-01T00:00:00Z\",\"lost\":1}\n";
+        assert_eq!(read(&mut next), format!("next\n{counted}"), "the rest of a line would be no line");
     }
 
     #[test]

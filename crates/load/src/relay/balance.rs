@@ -4,6 +4,7 @@ use super::health::Fitness;
 use super::pool::Wanted;
 use super::route::RequestRoute;
 use super::{Relay, StreamRef};
+use crate::ConnId;
 use crate::page::HostId;
 
 impl Relay {
@@ -20,6 +21,15 @@ impl Relay {
             (fitness, was_there, load, chosen)
         };
         route.open().min_by_key(rank)
+    }
+
+    /// A connection that was being opened has failed, if it was.
+    pub(super) fn end_opening(&mut self, conn: ConnId) {
+        let Some((server, _)) = self.opening.remove(&conn) else { return };
+        let failed = self.pool(server).failed();
+        self.note_failure(server);
+        failed.into_iter().for_each(|front| self.go_elsewhere(front));
+        self.refill(server);
     }
 
     /// No connection could be opened for a request, so nothing of it was sent: it goes to another server, if there is one.

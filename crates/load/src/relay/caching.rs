@@ -161,9 +161,9 @@ impl Relay {
     fn abandon_fill(&mut self, id: FillId) -> Option<CacheFill> {
         let now = self.now;
         let fill = self.cache.as_mut()?.abandon(id, now)?;
-        self.cut((CACHE, RequestId(id.0)), Rejection::BadGateway);
+        self.cut((CACHE, RequestId(id.0)), Rejection::Closed);
         if let Some(behind) = fill.behind {
-            self.end_stream(behind, Rejection::BadGateway);
+            self.end_stream(behind, Rejection::Closed);
         }
         Some(fill)
     }
@@ -193,7 +193,7 @@ impl Relay {
                 self.complete_fill(id);
                 self.end_response(conn, stream);
             }
-            Event::Reset { .. } | Event::Refused { .. } => self.cut((conn, stream), Rejection::BadGateway),
+            Event::Reset { .. } | Event::Refused { .. } => self.cut((conn, stream), Rejection::Closed),
             _ => {}
         }
     }
@@ -229,7 +229,7 @@ impl Relay {
                     }
                 }
                 if head.status != 304 {
-                    self.end_stream(behind, Rejection::BadGateway);
+                    self.end_stream(behind, Rejection::Closed);
                 }
             }
             Verdict::Storing(outcome) => self.share(id, outcome),
@@ -283,7 +283,7 @@ impl Relay {
 
     /// The response of a fill is its leader's alone: it gets it directly, at its own pace.
     fn connect(&mut self, behind: StreamRef, fill: &CacheFill, head: &ResponseHead, outcome: CacheOutcome) {
-        let Some(front) = fill.leader else { return self.end_stream(behind, Rejection::BadGateway) };
+        let Some(front) = fill.leader else { return self.end_stream(behind, Rejection::Closed) };
         self.join_streams(front, behind);
         let now = self.now;
         self.link(front.0).note_cache(front.1, outcome);
@@ -327,7 +327,7 @@ impl Relay {
                 self.link(front.0).append(front.1, content);
                 self.stir(front.0);
             }
-            None => self.end_stream(behind, Rejection::BadGateway),
+            None => self.end_stream(behind, Rejection::Closed),
         }
         self.release_others(fill);
     }

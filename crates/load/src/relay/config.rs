@@ -181,6 +181,8 @@ impl HealthRules {
 /// How long a relay waits for a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServerTimeouts {
+    /// Until a connection is open.
+    pub opening: Duration,
     /// While it is the server's turn: it takes nothing of a request, or sends nothing of a response. As long a request waits
     /// for a connection.
     pub silence: Duration,
@@ -190,7 +192,8 @@ pub struct ServerTimeouts {
 
 impl ServerTimeouts {
     /// Without end.
-    pub const ENDLESS: ServerTimeouts = ServerTimeouts { silence: Duration::MAX, idle: Duration::MAX };
+    pub const ENDLESS: ServerTimeouts =
+        ServerTimeouts { opening: Duration::MAX, silence: Duration::MAX, idle: Duration::MAX };
 }
 
 /// What becomes of exchanges that are over.

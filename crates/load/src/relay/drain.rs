@@ -16,7 +16,7 @@ impl Relay {
         conns.into_iter().for_each(|conn| self.leave(conn));
         let unused: Vec<ConnId> =
             self.links.iter().filter(|(_, link)| link.is_unused()).map(|(conn, _)| *conn).collect();
-        unused.into_iter().for_each(|conn| self.lose(conn, Rejection::BadGateway));
+        unused.into_iter().for_each(|conn| self.lose(conn, Rejection::Closed));
         self.turn();
     }
 

@@ -95,7 +95,7 @@ impl Relay {
         let Some(early) = self.early.get(&front) else { return };
         let client = early.route.client;
         let chosen = if early.route.goes_on() { self.choose(&early.route) } else { None };
-        let Some(server) = chosen else { return self.refuse(front, Rejection::BadGateway) };
+        let Some(server) = chosen else { return self.refuse(front, Rejection::Unreachable) };
         self.note_chosen(server);
         self.early.entry(front).and_modify(|early| early.route.server = Some(server));
         let limits = self.config.pool;
@@ -209,7 +209,7 @@ impl Relay {
         self.note_free(conn);
         self.refill(server);
         if is_draining && self.links.get(&conn).is_some_and(|link| link.is_unused() && !link.is_closed) {
-            self.lose(conn, Rejection::BadGateway);
+            self.lose(conn, Rejection::Closed);
         }
     }
 
@@ -313,7 +313,7 @@ impl Relay {
 
     /// Gives a connection up at once, with all that it carries.
     pub(super) fn abort(&mut self, conn: ConnId) {
-        self.part_with(conn, Rejection::BadGateway);
+        self.part_with(conn, Rejection::Closed);
         self.links.remove(&conn);
         self.actions.push_back(Action::Abort { conn });
     }
@@ -395,7 +395,7 @@ impl Relay {
         self.kept -= over.kept;
         if notes == ExchangeNotes::Kept {
             let response = over.status.map(|status| (status, Body { len: over.sent, ..Body::EMPTY }));
-            let RelayedExchange { request, began, answered, cache, .. } = over;
+            let RelayedExchange { request, began, answered, cache, rejected, .. } = over;
             self.over.push_back(Exchange {
                 conn,
                 protocol,
@@ -406,6 +406,7 @@ impl Relay {
                 ended: now,
                 end,
                 cache,
+                rejected,
             });
         }
         if !protocol.is_multiplexed() {

@@ -6,7 +6,7 @@
 use super::link::{Half, RelayConnection};
 use super::rejection::Rejection;
 use super::{Relay, StreamRef};
-use crate::{ConnId, ServerTimeouts, Timeouts};
+use crate::{Action, ConnId, ServerTimeouts, Timeouts};
 use loadstone_http::RequestId;
 use loadstone_units::Time;
 use std::time::Duration;
@@ -31,14 +31,17 @@ enum Late {
     Response(StreamRef),
     /// A server is asked for nothing.
     Unused(ConnId),
+    /// A server does not answer a connection that is being opened.
+    Opening(ConnId),
 }
 
 impl Relay {
     /// When it looks next, if it has limits.
     pub(super) fn look_later(&mut self) {
         let Timeouts { idle, request, response } = self.config.timeouts;
-        let ServerTimeouts { silence, idle: unused } = self.config.server_timeouts;
-        let has_limits = [idle, request, response, silence, unused].iter().any(|limit| *limit != Duration::MAX);
+        let ServerTimeouts { opening, silence, idle: unused } = self.config.server_timeouts;
+        let has_limits =
+            [idle, request, response, opening, silence, unused].iter().any(|limit| *limit != Duration::MAX);
         if (has_limits || self.cache.is_some()) && self.next_look == Time::NEVER {
             self.next_look = self.now + BETWEEN_LOOKS;
         }
@@ -55,8 +58,11 @@ impl Relay {
         let mut late = self.late_requests();
         let conns: Vec<ConnId> = self.links.keys().copied().collect();
         late.extend(conns.into_iter().flat_map(|conn| self.late_on(conn)));
+        let limit = self.config.server_timeouts.opening;
+        let openings = self.opening.iter().filter(|(_, (_, since))| *since + limit <= self.now);
+        late.extend(openings.map(|(conn, _)| Late::Opening(*conn)));
         late.into_iter().for_each(|late| self.end_late(late));
-        if !self.links.is_empty() {
+        if !self.links.is_empty() || !self.opening.is_empty() {
             self.look_later();
         }
     }
@@ -64,7 +70,7 @@ impl Relay {
     fn end_late(&mut self, late: Late) {
         match late {
             Late::Idle(conn) => self.leave(conn),
-            Late::Client(conn) => self.lose(conn, Rejection::BadGateway),
+            Late::Client(conn) => self.lose(conn, Rejection::Closed),
             Late::Request((conn, stream)) => self.end_late_request(conn, stream),
             Late::Connection(front) => self.end_unopened(front),
             Late::Server(conn) => {
@@ -75,7 +81,11 @@ impl Relay {
                 self.note_silent(behind.0);
                 self.give_up_behind(behind, Rejection::Silent);
             }
-            Late::Unused(conn) => self.lose(conn, Rejection::BadGateway),
+            Late::Unused(conn) => self.lose(conn, Rejection::Closed),
+            Late::Opening(conn) => {
+                self.actions.push_back(Action::Abort { conn });
+                self.end_opening(conn);
+            }
         }
     }
 

@@ -105,7 +105,7 @@ pub(super) fn returned(head: &ResponseHead, protocol: Protocol) -> Result<Arc<Re
     let has = |name: &[u8]| head.fields.get(name).is_some();
     let has_two_lengths = has(b"transfer-encoding") && has(b"content-length");
     if has_two_lengths || content_length(&head.fields).is_err() || head.status == 101 {
-        return Err(Rejection::BadGateway);
+        return Err(Rejection::Unreadable);
     }
     // RFC 9110, section 8.6: these have no Content-Length; of several equal ones the first is enough.
     let mut takes_length = !matches!(head.status, 100..=199 | 204);
@@ -224,7 +224,7 @@ mod tests {
             (101, &[]),
         ] {
             let head = ResponseHead::new(status, Fields::from_pairs(fields.iter().copied()));
-            assert_eq!(returned(&head, Protocol::Http1), Err(Rejection::BadGateway), "{status} {fields:?}");
+            assert_eq!(returned(&head, Protocol::Http1), Err(Rejection::Unreadable), "{status} {fields:?}");
         }
         let head = ResponseHead::new(204, Fields::from_pairs([("content-length", "5")]));
         assert_eq!(names(&returned(&head, Protocol::Http1).unwrap().fields), ["via"]);

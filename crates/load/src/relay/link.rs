@@ -216,7 +216,7 @@ impl RelayConnection {
     pub(super) fn reject(&mut self, stream: RequestId, why: Rejection) {
         let Half::Front(front) = &mut self.half else { return };
         let Some(exchange) = front.exchanges.get_mut(&stream) else { return };
-        exchange.status = Some(why.status());
+        (exchange.status, exchange.rejected) = (Some(why.status()), Some(why));
         if exchange.is_head() {
             return front.session.respond(stream, why.head(), Content::Whole(Body::EMPTY));
         }
@@ -369,11 +369,12 @@ impl RelayConnection {
             }
             Half::Behind(_) => return Some(GivenUp::Connection),
         };
-        let has_status = front.exchanges.get(&stream).is_some_and(|exchange| exchange.status.is_some());
-        if !has_status {
+        let begun = front.exchanges.get_mut(&stream).filter(|exchange| exchange.status.is_some());
+        let Some(exchange) = begun else {
             self.reject(stream, why);
             return Some(GivenUp::Stream);
-        }
+        };
+        exchange.rejected = Some(why);
         if !front.client.protocol.is_multiplexed() {
             return Some(GivenUp::Connection);
         }

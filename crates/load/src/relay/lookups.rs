@@ -33,7 +33,7 @@ pub enum NoWay {
 impl NoWay {
     const fn rejection(self) -> Rejection {
         match self {
-            NoWay::Unknown => Rejection::BadGateway,
+            NoWay::Unknown => Rejection::Unreachable,
             NoWay::Forbidden => Rejection::Forbidden,
         }
     }

@@ -39,11 +39,10 @@ impl Relay {
         let fault = self.config.pipelined;
         let half = self.link(conn).as_front().filter(|half| !half.client.protocol.is_multiplexed());
         let before = half.and_then(|half| half.exchanges.range(..stream).next_back());
-        let Some((_, before)) = before.filter(|_| fault != Pipelined::Answered) else {
-            return Some(Cow::Borrowed(head));
-        };
+        let Some((_, before)) = before else { return Some(Cow::Borrowed(head)) };
         match fault {
-            Pipelined::Answered | Pipelined::Lost => None,
+            Pipelined::Answered => Some(Cow::Borrowed(head)),
+            Pipelined::Lost => None,
             Pipelined::Closed => {
                 self.link(conn).session().cancel(stream);
                 None

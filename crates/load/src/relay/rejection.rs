@@ -3,9 +3,9 @@
 use loadstone_http::{Fields, ResponseHead};
 use std::sync::Arc;
 
-/// Why a relay answers a request itself.
+/// Why a relay answers a request itself, or cannot finish its response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rejection {
+pub enum Rejection {
     /// OPTIONS is meant for the relay itself (RFC 9110, section 7.6.2).
     LastHop,
     /// It cannot be written as HTTP/1.1, or its head and its content say two things.
@@ -22,8 +22,12 @@ pub(super) enum Rejection {
     NotForwarded,
     /// It asks for another protocol on this connection.
     Upgrade,
-    /// The server cannot be reached, or its response cannot be read.
-    BadGateway,
+    /// No connection to the server is to be had, or none on which it takes the request.
+    Unreachable,
+    /// The server has closed the connection or reset the stream before all of its response.
+    Closed,
+    /// The server's response cannot be read.
+    Unreadable,
     /// All connections to the server are taken.
     Busy,
     /// The server is silent.
@@ -35,6 +39,27 @@ pub(super) enum Rejection {
 }
 
 impl Rejection {
+    /// Its name in logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rejection::LastHop => "last-hop",
+            Rejection::Malformed => "malformed",
+            Rejection::Method => "method",
+            Rejection::Forbidden => "forbidden",
+            Rejection::TooSlow => "too-slow",
+            Rejection::Misdirected => "misdirected",
+            Rejection::NotForwarded => "not-forwarded",
+            Rejection::Upgrade => "upgrade",
+            Rejection::Unreachable => "unreachable",
+            Rejection::Closed => "closed",
+            Rejection::Unreadable => "unreadable",
+            Rejection::Busy => "busy",
+            Rejection::Silent => "silent",
+            Rejection::NotStored => "not-stored",
+            Rejection::Loop => "loop",
+        }
+    }
+
     /// The status (RFC 9110, sections 15.5 and 15.6).
     pub(super) const fn status(self) -> u16 {
         match self {
@@ -45,7 +70,7 @@ impl Rejection {
             Rejection::TooSlow => 408,
             Rejection::Misdirected | Rejection::NotForwarded => 421,
             Rejection::Upgrade => 501,
-            Rejection::BadGateway => 502,
+            Rejection::Unreachable | Rejection::Closed | Rejection::Unreadable => 502,
             Rejection::Busy => 503,
             Rejection::Silent | Rejection::NotStored => 504,
             Rejection::Loop => 508,
@@ -67,7 +92,9 @@ impl Rejection {
                 "421: this edge serves no host of this name, and as a proxy it goes to URLs of http alone.\n"
             }
             Rejection::Upgrade => "501: this edge does not change protocols: leave out Upgrade.\n",
-            Rejection::BadGateway => "502: the origin cannot be reached, or its response cannot be read.\n",
+            Rejection::Unreachable => "502: the origin cannot be reached.\n",
+            Rejection::Closed => "502: the origin has closed the connection without a response.\n",
+            Rejection::Unreadable => "502: the origin's response cannot be read.\n",
             Rejection::Busy => "503: all connections to the origin are taken: try again later.\n",
             Rejection::Silent => "504: the origin did not answer in time.\n",
             Rejection::NotStored => "504: nothing is stored that may answer this: leave out only-if-cached.\n",

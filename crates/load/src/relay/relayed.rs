@@ -1,6 +1,7 @@
 //! An exchange with a client that is not over.
 
 use super::cache::CacheOutcome;
+use super::rejection::Rejection;
 use crate::shut::PROGRESS;
 use loadstone_http::RequestHead;
 use loadstone_units::Time;
@@ -23,6 +24,8 @@ pub(super) struct RelayedExchange {
     pub(super) kept: usize,
     /// What the cache had to do with it, if there is one.
     pub(super) cache: Option<CacheOutcome>,
+    /// Why the relay has answered in the server's place, or could not finish.
+    pub(super) rejected: Option<Rejection>,
     /// How the request arrives, until it is complete.
     pub(super) arrival: Option<Arrival>,
 }
@@ -39,7 +42,17 @@ pub(super) struct Arrival {
 impl RelayedExchange {
     pub(super) fn new(request: Arc<RequestHead>, now: Time, kept: usize) -> RelayedExchange {
         let arrival = Some(Arrival { since: now, came: 0 });
-        RelayedExchange { request, began: now, status: None, answered: None, sent: 0, kept, cache: None, arrival }
+        RelayedExchange {
+            request,
+            began: now,
+            status: None,
+            answered: None,
+            sent: 0,
+            kept,
+            cache: None,
+            rejected: None,
+            arrival,
+        }
     }
 
     /// Whether it changes nothing at the server (RFC 9110, section 9.2.1).

@@ -183,7 +183,8 @@ impl World {
                 });
             }
             Action::Abort { conn: FRONT } => self.is_reset = true,
-            Action::Abort { conn } => self.behind.get_mut(&conn).unwrap().is_aborted = true,
+            // Or it was being opened.
+            Action::Abort { conn } => _ = self.behind.get_mut(&conn).map(|behind| behind.is_aborted = true),
             Action::Transmit { conn } if self.behind.contains_key(&conn) => return self.hear(conn),
             Action::Transmit { .. } => return false,
             Action::Close { conn } => {
@@ -360,13 +361,14 @@ fn what_is_cancelled_in_front_is_cancelled_behind() {
 #[test]
 fn a_server_that_fails_is_a_bad_gateway_before_its_response_and_a_reset_within_rfc9110_15_6_3() {
     for protocol in EVERY {
-        let mut world = World::new(protocol);
+        let mut world = World::with(protocol, |config| RelayConfig { notes: ExchangeNotes::Kept, ..config });
         let stream = world.get("/");
         world.settle();
         let (conn, ..) = world.requests().remove(0);
         world.relay.handle_close(NOW, conn, Closed::Failed);
         world.settle();
         assert_eq!((world.status(stream), world.content(stream)), (Some(502), (None, 0, true)), "{protocol}");
+        assert_eq!(world.relay.poll_exchange().unwrap().rejected, Some(Rejection::Closed), "{protocol}");
 
         let stream = world.get("/again");
         world.settle();
@@ -377,6 +379,8 @@ fn a_server_that_fails_is_a_bad_gateway_before_its_response_and_a_reset_within_r
         while world.turn() && world.content(stream).1 < 1_000_000 {}
         assert_eq!(world.status(stream), Some(200), "{protocol}");
         assert!(!world.content(stream).2, "{protocol}: it must not look complete");
+        let over = world.relay.poll_exchange().unwrap();
+        assert_eq!((over.end, over.rejected), (Ending::CutShort, Some(Rejection::Closed)), "{protocol}");
     }
 }
 
@@ -431,7 +435,7 @@ pub(super) fn at(second: u64) -> Time {
 fn patient(config: RelayConfig) -> RelayConfig {
     let span = Duration::from_secs;
     let timeouts = Timeouts { idle: span(20), request: span(30), response: span(40) };
-    let server_timeouts = ServerTimeouts { silence: span(50), idle: span(10) };
+    let server_timeouts = ServerTimeouts { silence: span(50), idle: span(10), ..ServerTimeouts::ENDLESS };
     let pool = PoolLimits { connections: 1, waiting: 1, client_share: 100, growth: PoolGrowth::AtOnce };
     RelayConfig { timeouts, server_timeouts, pool, notes: ExchangeNotes::Kept, ..config }
 }
@@ -454,8 +458,8 @@ fn a_client_that_asks_for_nothing_is_left_and_a_connection_behind_that_is_not_us
         assert!(world.closed.contains(&FRONT), "{protocol}: {:?}", world.closed);
         let over = world.relay.poll_exchange().unwrap();
         assert_eq!(
-            (over.response.map(|(status, body)| (status, body.len)), over.end),
-            (Some((200, 5)), Ending::Complete)
+            (over.response.map(|(status, body)| (status, body.len)), over.end, over.rejected),
+            (Some((200, 5)), Ending::Complete, None)
         );
         assert!(world.relay.poll_exchange().is_none(), "{protocol}");
     }

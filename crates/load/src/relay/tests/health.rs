@@ -238,3 +238,29 @@ fn what_gets_the_number_of_a_server_that_has_gone_has_not_failed() {
     with(&mut world, &[SERVER, OTHER]);
     assert_eq!(world.answered_by(1), [SERVER]);
 }
+
+#[test]
+fn a_connection_that_does_not_open_in_time_is_given_up_and_another_server_tried() {
+    let impatient = |config| {
+        let server_timeouts = ServerTimeouts { opening: Duration::from_secs(3), ..ServerTimeouts::ENDLESS };
+        RelayConfig { server_timeouts, notes: ExchangeNotes::Kept, ..two(config) }
+    };
+    let mut world = World::with(Protocol::H2, impatient);
+    world.hanging.insert(SERVER);
+    world.get("/");
+    world.settle();
+    world.wait(0, 2);
+    assert_eq!(world.answer_all(), [], "it may take as long as that");
+    world.wait(3, 4);
+    assert_eq!(world.answer_all(), [OTHER]);
+
+    let mut world = World::with(Protocol::H2, impatient);
+    world.hanging.extend([SERVER, OTHER]);
+    let stream = world.get("/");
+    world.settle();
+    world.wait(0, 8);
+    assert_eq!(world.status(stream), Some(502), "each was given its time");
+    assert_eq!(world.relay.poll_exchange().unwrap().rejected, Some(Rejection::Unreachable));
+    // What opens all the same is too late.
+    assert!(world.relay.gauges().servers.values().all(|pool| pool.opening == 0 && pool.open == 0));
+}

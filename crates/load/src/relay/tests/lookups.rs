@@ -14,7 +14,7 @@ const FRAMED: [Protocol; 4] = [Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy3
 
 /// A relay that goes anywhere, and waits for a second less than a minute.
 fn anywhere(config: RelayConfig) -> RelayConfig {
-    let server_timeouts = ServerTimeouts { silence: Duration::from_secs(50), idle: Duration::MAX };
+    let server_timeouts = ServerTimeouts { silence: Duration::from_secs(50), ..ServerTimeouts::ENDLESS };
     RelayConfig { goes_anywhere: true, server_timeouts, notes: ExchangeNotes::Kept, ..config }
 }
 
