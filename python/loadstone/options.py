@@ -49,9 +49,10 @@ NETWORK_OF_DEPTHS = _of(
     OF_SCENARIOS["network"], "with --depths the one that a recording tells of; else 10/1mbit,100ms"
 )
 PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "what a HAR says that each host spoke; else h2")
-PUSH = _of(OF_SCENARIOS["push"], "dependencies, without --hint")
+PUSH = _of(OF_SCENARIOS["push"], "dependencies, without --hint and --preconnect")
 HINT = _of(OF_SCENARIOS["hint"])
 PUSH_LEVELS = _of(OF_SCENARIOS["push_levels"])
+PRECONNECT = _of(OF_SCENARIOS["preconnect"])
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
 TLS = _of(OF_SCENARIOS["tls"], "1.3, whatever the URLs' schemes")

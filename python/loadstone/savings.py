@@ -21,6 +21,7 @@ NETWORK = "4g"
 
 AS_IT_IS = "as it is"
 NEARER = f"nearer, at {EDGE_MS:.0f} ms"
+PRECONNECTED = "preconnected"
 HINTED = "hinted by 103"
 PUSHED = "pushed"
 UNSHARDED = "one host for each domain"
@@ -28,7 +29,7 @@ PRIORITISED = "prioritised by dependencies"
 INLINED = "inlined"
 ASYNC = "async"
 
-_OF_SITES = ("half the bytes", "cached", "on the main host", NEARER)
+_OF_SITES = ("half the bytes", "cached", PRECONNECTED, "on the main host", NEARER)
 _OF_KINDS = ("half the bytes", "cached")
 _OF_OBJECTS = ("half the bytes", "cached", "on the main host")
 _FOUND_EARLIER = ("preloaded", HINTED, PUSHED)
@@ -53,7 +54,7 @@ _LISTED: dict[str, Chosen] = {
 }
 """The same for some of its objects."""
 
-UNCERTAIN = (*_FOUND_EARLIER, PRIORITISED, INLINED, ASYNC)
+UNCERTAIN = (PRECONNECTED, *_FOUND_EARLIER, PRIORITISED, INLINED, ASYNC)
 """What turns on when objects are found, which a HAR tells by rules only (docs/pages.md#har-files)."""
 
 
@@ -241,7 +242,7 @@ def _parts(page: Page, kinds: dict[str, str], critical: Sequence[str]) -> Iterat
     domains = [domain_of(host) for host in hosts]
     everything = frozenset(range(len(names)))
     foreign = frozenset(at for at in everything if domains[at] != domains[0])
-    yield Part("page", "all of it", everything, ("half the bytes", NEARER, *_POLICIES))
+    yield Part("page", "all of it", everything, ("half the bytes", PRECONNECTED, NEARER, *_POLICIES))
     if foreign:
         yield Part("third parties", "all of them", foreign, _LEFT_OUT + _OF_SITES)
     seen = {everything}

@@ -71,7 +71,8 @@ def manifest(path: str | None) -> Any:
 
 def written_manifest(page: pages.Page, given: dict[str, Any]) -> str:
     """Write a manifest of what the servers of a page push or hint at, one response to a line."""
-    usual = {} if given["hint"] is not None else {PUSH: "dependencies"}
+    is_hinted = given["hint"] is not None or given["preconnect"] is not None
+    usual = {} if is_hinted else {PUSH: "dependencies"}
     cell = experiment.cell(page, {**usual, **experiment.chosen(given)})
     found = json.loads(manifest_json(cell.scenario))
     lines = [f"{json.dumps(url)}: {json.dumps(listed)}" for url, listed in found.items()]

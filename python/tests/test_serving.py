@@ -201,21 +201,25 @@ def test_a_manifest_is_made_of_a_page(loadstone: Command, fonts: Path) -> None:
         ("--push", "embedded"): {"https://a.test/": [style], "https://a.test/a.css": [font]},
         ("--push", "embedded", "--push-levels", "2"): {"https://a.test/": [style, font]},
         ("--hint", "all"): {"https://a.test/": [style, font, script]},
+        ("--preconnect", "hosts"): {"https://a.test/": [{"preconnect": "https://b.test"}]},
     }
     for options, expected in made.items():
         assert json.loads(loadstone("manifest", str(fonts), *options).out) == expected, options
-    refused = loadstone("manifest", str(fonts), "--hint", "all", "--push", "all")
-    assert refused.code == 2 and "leave out the other" in refused.err
+    for hint in (("--hint", "all"), ("--preconnect", "hosts")):
+        refused = loadstone("manifest", str(fonts), *hint, "--push", "all")
+        assert refused.code == 2 and f"{hint[0]}: a manifest is for one of them" in refused.err
 
 
 def test_a_made_manifest_can_be_served(serve: Serve, loadstone: Command, fonts: Path, tmp_path: Path) -> None:
-    (tmp_path / "hints.json").write_text(loadstone("manifest", str(fonts), "--hint", "all").out)
+    told = loadstone("manifest", str(fonts), "--hint", "all", "--preconnect", "hosts").out
+    (tmp_path / "hints.json").write_text(told)
     served = serve(fonts, "--push-manifest", "hints.json", "--hints", "--plaintext")
     heads = ("-D", "-", "-o", tmp_path / "body", "-H", "Host: a.test")
     said = curl(*heads, f"http://127.0.0.1:{served.port}/").decode().split("\r\n\r\n")
     assert said[0].startswith("HTTP/1.1 103"), said
     assert "</b.woff2>; rel=preload; as=font; crossorigin" in said[0]
     assert "<https://b.test/c.js?d>; rel=preload; as=script" in said[0]
+    assert "<https://b.test>; rel=preconnect" in said[0]
 
 
 def test_a_recording_is_found_under_its_own_names(serve: Serve, tmp_path: Path) -> None:

@@ -71,6 +71,9 @@ def test_every_part_is_changed_by_itself_and_the_best_comes_first(loadstone: Com
     )
     assert found["object", "https://tags.other.test/t.js", "cached"]["saved_ms"] > 0
     assert found["domain", "other.test", "nearer, at 20 ms"]["saved_ms"] > 0
+    ahead = found["third parties", "all of them", "preconnected"]
+    assert ahead["saved_ms"] > 0 and ahead["by_rules"]
+    assert ("domain", "shop.test", "preconnected") not in found, "the document's own connection is there"
     assert ("kind", "image", "half the bytes") in found
     assert found["page", "all of it", "hinted by 103"]["by_rules"]
     assert ("domain", "shop.test", "on the main host") not in found, "it is there already"

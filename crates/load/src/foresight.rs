@@ -1,6 +1,6 @@
 //! What a server tells a client of objects that it has not asked for: pushes and hints, as a policy.
 
-use crate::hint::{Destination, Hint, preconnect_links};
+use crate::hint::{Destination, Hint};
 use crate::page::{Activity, ActivityId, Fetch, Host, HostId, LOAD_EVENT, Page, Preconnect};
 use loadstone_http::{Fields, ResponseHead};
 use loadstone_units::Bounded;
@@ -126,12 +126,15 @@ impl Foreseen {
                 continue;
             }
             let hints = references(page, page.fetch(object).host, &hinted);
-            let connections = preconnect_links(&std::mem::take(&mut connections));
+            let connections = std::mem::take(&mut connections);
             let fields = match foresight.hint_by {
-                HintBy::EarlyHints | HintBy::Link => vec![("link", Hint::links(&hints)), ("link", connections)],
-                HintBy::Subresource => vec![("x-subresource", Hint::subresources(&hints)), ("link", connections)],
+                HintBy::EarlyHints | HintBy::Link => Hint::link_fields(&hints, &connections),
+                HintBy::Subresource => {
+                    let subresources = Some(Hint::subresources(&hints)).filter(|value| !value.is_empty());
+                    let subresources = subresources.map(|value| ("x-subresource", value));
+                    subresources.into_iter().chain(Hint::link_fields(&[], &connections)).collect()
+                }
             };
-            let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
             if fields.is_empty() {
                 continue;
             }
@@ -162,9 +165,19 @@ impl Foreseen {
     }
 }
 
-/// What a server tells ahead, by its URL.
+/// What a server tells ahead with a response.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Announced {
+#[serde(untagged)]
+pub enum Announced {
+    /// An object.
+    Object(AnnouncedObject),
+    /// A connection to open.
+    Connection(AnnouncedConnection),
+}
+
+/// An object that a server tells of, by its URL.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AnnouncedObject {
     /// Where it is.
     #[serde(rename = "path")]
     pub url: String,
@@ -178,8 +191,18 @@ pub struct Announced {
     pub crossorigin: bool,
 }
 
-/// With the URL of each response, what servers push by this policy; if they push nothing, what they hint at by Link. Of
-/// several objects of one URL only the first is there: a server does not know which is meant.
+/// A connection that a server tells to open.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AnnouncedConnection {
+    /// To which origin.
+    pub preconnect: String,
+    /// Whether it is for requests without credentials.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub crossorigin: bool,
+}
+
+/// With the URL of each response, what servers push by this policy; if they push nothing, what they hint at by Link, first
+/// connections, then objects. Of several objects of one URL only the first is there: a server does not know which is meant.
 pub fn announced(page: &Page, foresight: Foresight) -> BTreeMap<String, Vec<Announced>> {
     let is_hinted = foresight.push == Scope::Nothing;
     let url = |object: ActivityId| (!page.fetch(object).is_renamed).then(|| url(page, object));
@@ -187,17 +210,29 @@ pub fn announced(page: &Page, foresight: Foresight) -> BTreeMap<String, Vec<Anno
         let fetch = page.fetch(object);
         let destination = destination(&fetch.kind);
         let is_told = !is_hinted || destination.is_some();
-        let url = url(object).filter(|_| is_told)?;
-        Some(Announced { url, urgency: fetch.priority.urgency(), destination, crossorigin: is_cors(fetch) })
+        let (url, urgency) = (url(object).filter(|_| is_told)?, fetch.priority.urgency());
+        Some(Announced::Object(AnnouncedObject { url, urgency, destination, crossorigin: is_cors(fetch) }))
     };
     let by_response = if is_hinted {
         by_response(page, foresight.hint, 1, TellsOf::AnyHost)
     } else {
         by_response(page, foresight.push, foresight.push_levels.get(), TellsOf::OwnHost)
     };
-    let told =
-        by_response.into_iter().map(|(with, told)| (url(with), told.into_iter().filter_map(one).collect::<Vec<_>>()));
-    told.filter_map(|(with, told)| Some((with?, told))).filter(|(_, told)| !told.is_empty()).collect()
+    let hinted_connections = if is_hinted { connections(page, foresight.preconnect) } else { Vec::new() };
+    let connection = |Preconnect { url, anonymous }| {
+        Announced::Connection(AnnouncedConnection { preconnect: url, crossorigin: anonymous })
+    };
+    let mut announced: BTreeMap<String, Vec<Announced>> = BTreeMap::new();
+    if let Some(root) = url(ActivityId(0)).filter(|_| !hinted_connections.is_empty()) {
+        announced.insert(root, hinted_connections.into_iter().map(connection).collect());
+    }
+    for (with, told) in by_response {
+        let told: Vec<Announced> = told.into_iter().filter_map(one).collect();
+        if let Some(with) = url(with).filter(|_| !told.is_empty()) {
+            announced.entry(with).or_default().extend(told);
+        }
+    }
+    announced
 }
 
 /// Of whose objects a server tells.
@@ -399,7 +434,10 @@ mod tests {
         let foresight = Foresight { push: Scope::Embedded, ..Foresight::default() };
         let announced = announced(&file.build().unwrap(), foresight);
         let said = |(with, listed): (&String, &Vec<Announced>)| {
-            let listed = listed.iter().map(|one| format!("{} {}", one.url, one.urgency));
+            let listed = listed.iter().map(|one| match one {
+                Announced::Object(AnnouncedObject { url, urgency, .. }) => format!("{url} {urgency}"),
+                Announced::Connection(_) => panic!("{one:?}: nobody asked for it"),
+            });
             format!("{with}: {}", listed.collect::<Vec<_>>().join(", "))
         };
         let expected = [
@@ -407,6 +445,23 @@ mod tests {
             "https://a.test/a.css: https://a.test/d.woff 1",
         ];
         assert_eq!(announced.iter().map(said).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn connections_are_announced_before_objects_and_with_no_push() {
+        let mut file = file();
+        file.objects[3].anonymous = true;
+        let page = file.build().unwrap();
+        let foresight = Foresight { preconnect: PreconnectTo::Hosts, hint: Scope::Listed, ..Foresight::default() };
+        let written = serde_json::to_value(announced(&page, foresight)).unwrap();
+        let expected = serde_json::json!([
+            {"preconnect": "https://b.test", "crossorigin": true},
+            {"path": "https://b.test/c.png", "urgency": 3, "as": "image"},
+        ]);
+        assert_eq!(written["https://a.test/"], expected);
+        let pushed = announced(&page, Foresight { push: Scope::Embedded, ..foresight });
+        let is_object = |one: &Announced| matches!(one, Announced::Object(_));
+        assert!(pushed.values().flatten().all(is_object), "{pushed:?}");
     }
 
     #[test]

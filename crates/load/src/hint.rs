@@ -65,7 +65,7 @@ pub struct Hint {
 
 impl Hint {
     /// The value of Link.
-    pub fn links(hints: &[Hint]) -> String {
+    fn links(hints: &[Hint]) -> String {
         let link = |Hint { url, destination, is_cors, .. }: &Hint| {
             let purpose = destination.map_or(String::new(), |destination| format!("; as={}", destination.name()));
             format!("<{url}>; rel=preload{purpose}{}", if *is_cors { "; crossorigin" } else { "" })
@@ -73,9 +73,16 @@ impl Hint {
         hints.iter().map(link).collect::<Vec<_>>().join(", ")
     }
 
-    /// An interim response that has it (RFC 8297).
-    pub fn early(hints: &[Hint]) -> ResponseHead {
-        ResponseHead::new(103, Fields::from_pairs([("link", Hint::links(hints))]))
+    /// An interim response (RFC 8297) that tells of them, and of connections to open.
+    pub fn early(hints: &[Hint], connections: &[Preconnect]) -> ResponseHead {
+        ResponseHead::new(103, Fields::from_pairs(Hint::link_fields(hints, connections)))
+    }
+
+    /// The fields that tell of them, and of connections to open: those that say anything.
+    pub(crate) fn link_fields(hints: &[Hint], connections: &[Preconnect]) -> Vec<(&'static str, String)> {
+        let mut fields = vec![("link", Hint::links(hints)), ("link", preconnect_links(connections))];
+        fields.retain(|(_, value)| !value.is_empty());
+        fields
     }
 
     /// The value of X-Subresource: types and URLs in turn.
@@ -86,7 +93,7 @@ impl Hint {
 }
 
 /// The value of Link that tells to open connections.
-pub(crate) fn preconnect_links(connections: &[Preconnect]) -> String {
+fn preconnect_links(connections: &[Preconnect]) -> String {
     let link = |Preconnect { url, anonymous }: &Preconnect| {
         format!("<{url}>; rel=preconnect{}", if *anonymous { "; crossorigin" } else { "" })
     };

@@ -47,7 +47,9 @@ pub use fetcher::{
     RequestTemplate, ServerAddress, Transfer, TransferId, Unanswered, UrlFile, UrlListError, Use, header_field,
     urls_with_priorities,
 };
-pub use foresight::{Announced, Foresight, HintBy, PreconnectTo, Scope, announced};
+pub use foresight::{
+    Announced, AnnouncedConnection, AnnouncedObject, Foresight, HintBy, PreconnectTo, Scope, announced,
+};
 pub use hint::{Destination, Hint};
 pub use origin::{Closing, Config as OriginConfig, MaxKept, Origin, Timeouts};
 pub use placement::{Placement, PlacementError};

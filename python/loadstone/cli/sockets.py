@@ -97,25 +97,27 @@ def serve(
     epilog=examples(
         "manifest shop.wacz > push.json",
         "manifest shop.wacz --push embedded --push-levels 2 > push.json",
-        "manifest shop.wacz --hint all > hints.json",
+        "manifest shop.wacz --hint all --preconnect hosts > hints.json",
     ),
 )
 @click.argument("page", metavar="PAGE", type=paths.PAGE)
 @options.PUSH
 @options.PUSH_LEVELS
 @options.HINT
+@options.PRECONNECT
 @options.KEEP_SECRETS
 def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
     """Write what to push or to hint at with which response of PAGE.
 
-    It is JSON for 'loadstone serve --push-manifest', and with --hint for its --hints. It is meant to be
-    edited. Servers push their own objects alone, and hint at any. What that is worth 'loadstone compare
-    PAGE --vary push=nothing,embedded' says.
+    It is JSON for 'loadstone serve --push-manifest', and with --hint or --preconnect for its --hints. It is
+    meant to be edited. Servers push their own objects alone, and hint at any. What that is worth 'loadstone
+    compare PAGE --vary push=nothing,embedded' says.
     """
     from loadstone import pages, serving
 
-    if given["hint"] is not None and given["push"] is not None:
-        raise click.UsageError("--push and --hint: a manifest is for one of them: leave out the other.")
+    for hint in ("hint", "preconnect"):
+        if given[hint] is not None and given["push"] is not None:
+            raise click.UsageError(f"--push and --{hint}: a manifest is for one of them: leave out the other.")
 
     emit(serving.written_manifest(pages.read(page, keep_secrets=keep_secrets), given))
 

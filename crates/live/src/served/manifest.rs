@@ -3,6 +3,7 @@
 use super::recording::name_of;
 use bytes::Bytes;
 use loadstone_http::{Fields, Priority, RequestHead, ResponseHead, Scheme};
+use loadstone_load::page::Preconnect;
 use loadstone_load::{Destination, Hint, Pushed};
 use loadstone_units::Bounded;
 use mime_guess::mime;
@@ -16,10 +17,18 @@ use std::sync::Arc;
 const MAX_LISTED: usize = 100;
 
 /// Resources, by what they are announced with: a path, or `https://host/path` where there are
-/// several hosts. In JSON `{"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}`.
+/// several hosts. In JSON `{"/": ["/a.css", {"path": "/b.js", "urgency": 1}, {"preconnect": "https://cdn.test"}]}`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "WrittenManifest")]
-pub struct Manifest(BTreeMap<(Option<String>, String), Vec<Mention>>);
+pub struct Manifest(BTreeMap<(Option<String>, String), Announcement>);
+
+/// What is announced with one answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Announcement {
+    mentions: Vec<Mention>,
+    /// Connections to open: of hints alone.
+    connections: Vec<Preconnect>,
+}
 
 /// How a manifest is written.
 type WrittenManifest = BTreeMap<String, Vec<ManifestEntry>>;
@@ -40,6 +49,7 @@ impl JsonSchema for Manifest {
 enum ManifestEntry {
     Path(String),
     Described(DescribedEntry),
+    Connection(ConnectionEntry),
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -50,6 +60,14 @@ struct DescribedEntry {
     #[serde(rename = "as")]
     destination: Option<Destination>,
     crossorigin: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ConnectionEntry {
+    preconnect: String,
+    #[serde(default)]
+    crossorigin: bool,
 }
 
 /// Where a resource is.
@@ -75,6 +93,9 @@ pub enum ManifestError {
     /// Something that is no place.
     #[error("'{0}' is neither a path nor a URL: write /path or https://host/path")]
     Place(String),
+    /// Something that is no origin.
+    #[error("'{0}' is not where a connection is opened: write https://host")]
+    Connection(String),
     /// More than clients take.
     #[error("{count} resources are listed for '{response}': give at most {MAX_LISTED}")]
     TooMany {
@@ -89,28 +110,48 @@ impl TryFrom<BTreeMap<String, Vec<ManifestEntry>>> for Manifest {
     type Error = ManifestError;
 
     fn try_from(written: BTreeMap<String, Vec<ManifestEntry>>) -> Result<Manifest, ManifestError> {
-        let mut mentions = BTreeMap::new();
+        let mut announcements = BTreeMap::new();
         for (response, entries) in written {
             if entries.len() > MAX_LISTED {
                 return Err(ManifestError::TooMany { response, count: entries.len() });
             }
-            let entries = entries.into_iter().map(Mention::try_from).collect::<Result<_, _>>()?;
+            let mut announcement = Announcement::default();
+            for entry in entries {
+                announcement.add(entry)?;
+            }
             // HTTP/1.1 does not say which scheme is meant, so it makes no difference here.
             let ManifestPlace { origin, path } = ManifestPlace::parse(&response)?;
-            mentions.insert((origin.map(|(_, host)| host), path), entries);
+            announcements.insert((origin.map(|(_, host)| host), path), announcement);
         }
-        Ok(Manifest(mentions))
+        Ok(Manifest(announcements))
     }
 }
 
-impl TryFrom<ManifestEntry> for Mention {
+impl Announcement {
+    fn add(&mut self, entry: ManifestEntry) -> Result<(), ManifestError> {
+        let described = match entry {
+            ManifestEntry::Path(path) => DescribedEntry { path, ..DescribedEntry::default() },
+            ManifestEntry::Described(described) => described,
+            ManifestEntry::Connection(ConnectionEntry { preconnect, crossorigin }) => {
+                let place = ManifestPlace::parse(&preconnect).ok().filter(|place| place.path == "/");
+                let Some((scheme, host)) = place.and_then(|place| place.origin) else {
+                    return Err(ManifestError::Connection(preconnect));
+                };
+                let url = format!("{}://{host}", scheme.name());
+                self.connections.push(Preconnect { url, anonymous: crossorigin });
+                return Ok(());
+            }
+        };
+        self.mentions.push(described.try_into()?);
+        Ok(())
+    }
+}
+
+impl TryFrom<DescribedEntry> for Mention {
     type Error = ManifestError;
 
-    fn try_from(entry: ManifestEntry) -> Result<Mention, ManifestError> {
-        let DescribedEntry { path, urgency, destination: stated, crossorigin } = match entry {
-            ManifestEntry::Path(path) => DescribedEntry { path, ..DescribedEntry::default() },
-            ManifestEntry::Described(entry) => entry,
-        };
+    fn try_from(entry: DescribedEntry) -> Result<Mention, ManifestError> {
+        let DescribedEntry { path, urgency, destination: stated, crossorigin } = entry;
         let priority = urgency.map_or_else(Priority::default, |urgency| Priority::at(urgency.get() as u8));
         let place = ManifestPlace::parse(&path)?;
         let destination = stated.or_else(|| destination(&place.path));
@@ -142,49 +183,54 @@ impl ManifestPlace {
 
 impl Manifest {
     /// What is listed for the answer to `request`.
-    fn listed_for(&self, request: &RequestHead) -> &[Mention] {
+    fn listed_for(&self, request: &RequestHead) -> Option<&Announcement> {
         if self.0.is_empty() {
-            return &[];
+            return None;
         }
-        let Ok(path) = std::str::from_utf8(&request.path) else { return &[] };
+        let path = std::str::from_utf8(&request.path).ok()?;
         let authority = String::from_utf8_lossy(&request.authority).to_ascii_lowercase();
         let at = |host: Option<&str>| self.0.get(&(host.map(str::to_owned), path.to_owned()));
         // A server of another port stands for the recorded one.
         let hosts = [Some(&authority[..]), Some(name_of(&authority)), None];
-        hosts.into_iter().find_map(at).map_or(&[], Vec::as_slice)
+        hosts.into_iter().find_map(at)
     }
 
-    /// All that is listed, as it would be asked for.
+    /// All resources that are listed, as they would be asked for.
     pub(super) fn listed(&self) -> impl Iterator<Item = RequestHead> {
-        let of_host = |(host, mentions): (&Option<String>, &Vec<Mention>)| {
+        let of_host = |(host, announcement): (&Option<String>, &Announcement)| {
             let host = host.clone().unwrap_or_default();
-            mentions
+            announcement
+                .mentions
                 .iter()
                 .map(|mention| mention.request(&RequestHead::get(&host, "/", Fields::default())))
                 .collect::<Vec<_>>()
         };
-        self.0.iter().flat_map(move |((host, _), mentions)| of_host((host, mentions)))
+        self.0.iter().flat_map(move |((host, _), announcement)| of_host((host, announcement)))
     }
 
     /// The pushes for the answer to `request`.
     pub(super) fn pushes(&self, request: &RequestHead) -> Vec<Pushed> {
         let pushed =
             |mention: &Mention| Pushed { request: Arc::new(mention.request(request)), priority: mention.priority };
-        self.listed_for(request).iter().map(pushed).collect()
+        self.listed_for(request).map_or(Vec::new(), |listed| listed.mentions.iter().map(pushed).collect())
     }
 
-    /// The same as an interim response (RFC 8297).
+    /// The same, and connections, as an interim response (RFC 8297).
     pub(super) fn hint(&self, request: &RequestHead) -> Option<Arc<ResponseHead>> {
-        let hints = self.hints(request);
-        (!hints.is_empty()).then(|| Arc::new(Hint::early(&hints)))
+        let listed = self.listed_for(request)?;
+        let hints = listed.hints(request);
+        let is_any = !hints.is_empty() || !listed.connections.is_empty();
+        is_any.then(|| Arc::new(Hint::early(&hints, &listed.connections)))
     }
 
-    /// The same as the value of `X-Subresource`, which clients of SPDY ask for.
+    /// The same as the value of `X-Subresource`, which clients of SPDY ask for, and which knows no connections.
     pub(super) fn subresources(&self, request: &RequestHead) -> Option<String> {
-        let hints = self.hints(request);
+        let hints = self.listed_for(request)?.hints(request);
         (!hints.is_empty()).then(|| Hint::subresources(&hints))
     }
+}
 
+impl Announcement {
     fn hints(&self, request: &RequestHead) -> Vec<Hint> {
         let hint = |mention: &Mention| Hint {
             url: mention.place.url(request),
@@ -192,7 +238,7 @@ impl Manifest {
             is_cors: mention.is_cors,
             media_type: mime_guess::from_path(mention.place.file()).first_or_octet_stream().essence_str().to_owned(),
         };
-        self.listed_for(request).iter().map(hint).collect()
+        self.mentions.iter().map(hint).collect()
     }
 }
 
@@ -303,6 +349,27 @@ mod tests {
     }
 
     #[test]
+    fn connections_are_hinted_and_never_pushed() {
+        let manifest = manifest(
+            r#"{"/": [{"preconnect": "https://CDN.test"}, "/a.css", {"preconnect": "http://b.test:81/", "crossorigin": true}],
+                "/b": [{"preconnect": "https://cdn.test"}]}"#,
+        );
+        let links = |path: &str| -> Vec<String> {
+            let hint = manifest.hint(&get("a.test", path)).unwrap();
+            hint.fields.iter().map(|(_, value)| String::from_utf8(value.to_vec()).unwrap()).collect()
+        };
+        let expected = [
+            "</a.css>; rel=preload; as=style",
+            "<https://cdn.test>; rel=preconnect, <http://b.test:81>; rel=preconnect; crossorigin",
+        ];
+        assert_eq!(links("/"), expected);
+        assert_eq!(links("/b"), ["<https://cdn.test>; rel=preconnect"]);
+        assert_eq!(pushed(&manifest, &get("a.test", "/")), ["a.test/a.css"]);
+        assert_eq!(manifest.subresources(&get("a.test", "/b")), None);
+        assert_eq!(manifest.listed().count(), 1, "of a connection there is nothing to look for");
+    }
+
+    #[test]
     fn what_is_no_manifest_is_refused_with_the_remedy() {
         for (json, remedy) in [
             (r#"{"": ["/a"]}"#, "write /path or https://host/path"),
@@ -314,6 +381,9 @@ mod tests {
             (r#"{"/": ["https://a@b/"]}"#, "neither"),
             (r#"{"/": [{"path": "/a", "urgency": 8}]}"#, ""),
             (r#"{"/": [{"path": "/a", "urgent": 1}]}"#, ""),
+            (r#"{"/": [{"preconnect": "/a"}]}"#, "write https://host"),
+            (r#"{"/": [{"preconnect": "https://a.test/b"}]}"#, "'https://a.test/b' is not where"),
+            (r#"{"/": [{"preconnect": "https://a.test", "path": "/b"}]}"#, ""),
             (r#"["/"]"#, ""),
         ] {
             let error = serde_json::from_str::<Manifest>(json).unwrap_err().to_string();

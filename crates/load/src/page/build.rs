@@ -63,6 +63,11 @@ impl<'a> Url<'a> {
         usable.then_some(Url { secure, authority, path })
     }
 
+    /// Its origin (RFC 6454), in small letters.
+    pub(super) fn origin(&self) -> String {
+        format!("{}://{}", if self.secure { "https" } else { "http" }, self.authority.to_ascii_lowercase())
+    }
+
     /// The target as a request line has it.
     fn target(&self) -> String {
         if self.path.starts_with('/') { self.path.to_owned() } else { format!("/{}", self.path) }

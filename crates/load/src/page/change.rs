@@ -2,7 +2,7 @@
 
 use super::build::Url;
 use super::paint::kind;
-use super::{Need, ObjectSpec, On, PageFile};
+use super::{ComputeSpec, Need, ObjectSpec, On, PageFile, Preconnect};
 use loadstone_units::Bounded;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,6 +19,8 @@ pub enum Change {
     Cached,
     /// The browser finds them with the first bytes of the root (`rel=preload`).
     Preloaded,
+    /// The browser opens connections to their hosts with the first bytes of the root (`rel=preconnect`).
+    Preconnected,
     /// They come from the root's host.
     OnTheMainHost,
     /// They stand in the document that names them.
@@ -31,11 +33,12 @@ pub enum Change {
 
 impl Change {
     /// All, in the order in which they are shown.
-    pub const ALL: [Change; 8] = [
+    pub const ALL: [Change; 9] = [
         Change::LeftOut,
         Change::HalfTheBytes,
         Change::Cached,
         Change::Preloaded,
+        Change::Preconnected,
         Change::OnTheMainHost,
         Change::Inlined,
         Change::Async,
@@ -49,6 +52,7 @@ impl Change {
             Change::HalfTheBytes => "half the bytes",
             Change::Cached => "cached",
             Change::Preloaded => "preloaded",
+            Change::Preconnected => "preconnected",
             Change::OnTheMainHost => "on the main host",
             Change::Inlined => "inlined",
             Change::Async => "async",
@@ -89,6 +93,7 @@ impl PageFile {
             Change::HalfTheBytes => page.halve(places),
             Change::Cached => others.iter().for_each(|at| page.objects[*at].cached = true),
             Change::Preloaded => page.preload(&others),
+            Change::Preconnected => page.preconnect(&others),
             Change::OnTheMainHost => page.join_main_host(&others),
             Change::Inlined => return self.inlined(&others),
             Change::Async => return self.with_async_scripts(&others),
@@ -179,6 +184,26 @@ impl PageFile {
         }
     }
 
+    /// Frames of other sites have connections of their own, which no hint of the root opens; and to the root's host there is
+    /// one already.
+    fn preconnect(&mut self, places: &BTreeSet<usize>) {
+        let Some(root) = self.objects.first() else { return };
+        let (found, own) = (arrival(root), connection_of(root));
+        let asked = places.iter().map(|at| &self.objects[*at]).filter(|object| object.partition.is_none());
+        let mut connections: Vec<Preconnect> = Vec::new();
+        for connection in asked.filter_map(connection_of) {
+            if Some(&connection) != own.as_ref() && !connections.contains(&connection) {
+                connections.push(connection);
+            }
+        }
+        for connection in connections {
+            let whose = if connection.anonymous { " without credentials" } else { "" };
+            let name = format!("hinted connection to {}{whose}", connection.url);
+            let (needs, preconnect) = (Some(vec![found.clone()]), Some(connection));
+            self.compute.push(ComputeSpec { name, needs, preconnect, ..ComputeSpec::default() });
+        }
+    }
+
     fn list(&mut self, places: &BTreeSet<usize>) {
         let root = self.objects.first().map(|root| root.node().to_owned());
         places.iter().for_each(|at| self.objects[*at].pushed_with.clone_from(&root));
@@ -197,6 +222,11 @@ impl PageFile {
         let objects = self.objects.iter_mut().map(|object| &mut object.needs);
         objects.chain(self.compute.iter_mut().map(|compute| &mut compute.needs)).flatten().for_each(&mut alter);
     }
+}
+
+/// The connection over which an object is asked for.
+fn connection_of(object: &ObjectSpec) -> Option<Preconnect> {
+    Some(Preconnect { url: Url::split(&object.url)?.origin(), anonymous: object.anonymous })
 }
 
 /// That a response begins to arrive.
@@ -289,6 +319,25 @@ mod tests {
         let preloaded = changed(Change::Preloaded, [3]);
         let need = Need { node: "https://a.test/".to_owned(), on: On::Bytes, bytes: Some(1), ..Need::default() };
         assert_eq!(preloaded.objects[3].needs, Some(vec![need]));
+    }
+
+    #[test]
+    fn connections_are_opened_with_the_first_byte_of_the_root_once_for_each_host() {
+        let mut page = page();
+        page.objects[2].anonymous = true;
+        page.objects[3].url = "https://TAGS.test/ad.png".to_owned();
+        page.objects[4].partition = Some("https://b.test".to_owned());
+        let before = page.compute.len();
+        let hinted = page.changed(Change::Preconnected, &(0..5).collect());
+        let asked: Vec<Preconnect> =
+            hinted.compute[before..].iter().filter_map(|node| node.preconnect.clone()).collect();
+        let to = |url: &str, anonymous| Preconnect { url: url.to_owned(), anonymous };
+        assert_eq!(asked, [to("https://tags.test", false), to("https://ads.test", true)]);
+        let need = Need { node: "https://a.test/".to_owned(), on: On::Bytes, bytes: Some(1), ..Need::default() };
+        assert_eq!(hinted.compute[before].needs, Some(vec![need]));
+        let built = hinted.build().unwrap();
+        assert_eq!(built.preconnects.len(), 2);
+        assert_eq!(page.changed(Change::Preconnected, &BTreeSet::from([0])), page, "there is a connection already");
     }
 
     #[test]

@@ -15,9 +15,7 @@ impl GraphBuilder<'_> {
             let asks = rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("preconnect"));
             let url = tag.attribute("href").filter(|_| asks)?.trim();
             let url = if url.starts_with("//") { format!("https:{url}") } else { url.to_owned() };
-            let origin = Url::split(&url).map(|url| {
-                format!("{}://{}", if url.secure { "https" } else { "http" }, url.authority.to_ascii_lowercase())
-            })?;
+            let origin = Url::split(&url)?.origin();
             let mode = tag.attribute("crossorigin");
             let anonymous = mode.is_some_and(|mode| !mode.trim().eq_ignore_ascii_case("use-credentials"));
             Some((end, Preconnect { url: origin, anonymous }))
