@@ -39,6 +39,7 @@ mod reconfigure;
 mod rejection;
 mod relayed;
 mod repeatable;
+mod requester;
 mod route;
 
 pub use cache::{

@@ -13,6 +13,7 @@ use super::link::Peer;
 use super::pending_request::PendingRequest;
 use super::pool::Wanted;
 use super::rejection::Rejection;
+use super::requester::Requester;
 use super::route::RequestRoute;
 use super::{Relay, StreamRef};
 use crate::page::HostId;
@@ -84,9 +85,11 @@ impl Relay {
         let now = self.now;
         let Some(fill) = self.cache.as_ref().and_then(|cache| cache.fills.get(&id)) else { return };
         let place = (CACHE, RequestId(id.0));
-        let client = fill.leader.map_or(CACHE, |(client, _)| client);
-        let route = RequestRoute::new(client, servers);
-        self.early.insert(place, PendingRequest::complete(fill.request.clone(), route, place.1, now));
+        let (leader, request) = (fill.leader, fill.request.clone());
+        let leader = leader.and_then(|(conn, _)| self.links.get_mut(&conn)?.as_front());
+        let requester = leader.map_or(Requester::Cache, |half| half.client.requester());
+        let route = RequestRoute::new(requester, servers);
+        self.early.insert(place, PendingRequest::complete(request, route, place.1, now));
         self.seek(place, Wanted::Any);
     }
 

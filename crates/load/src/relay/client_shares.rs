@@ -1,26 +1,26 @@
 //! How many of a server's connections each client has, and may have.
 
 use super::PoolLimits;
-use crate::ConnId;
+use super::requester::Requester;
 use std::collections::BTreeMap;
 
 /// How many of a server's connections each client has.
 #[derive(Debug, Default)]
 pub(super) struct ClientShares {
-    held: BTreeMap<ConnId, usize>,
+    held: BTreeMap<Requester, usize>,
     /// By all clients.
     all: usize,
 }
 
 impl ClientShares {
     /// A client has one more.
-    pub(super) fn add(&mut self, client: ConnId) {
+    pub(super) fn add(&mut self, client: Requester) {
         *self.held.entry(client).or_default() += 1;
         self.all += 1;
     }
 
     /// A client has one less.
-    pub(super) fn remove(&mut self, client: ConnId) {
+    pub(super) fn remove(&mut self, client: Requester) {
         let Some(held) = self.held.get_mut(&client) else { return };
         *held -= 1;
         self.all -= 1;
@@ -30,7 +30,7 @@ impl ClientShares {
     }
 
     /// Whether a client may have one more.
-    pub(super) fn has_room(&self, client: ConnId, limits: PoolLimits) -> bool {
+    pub(super) fn has_room(&self, client: Requester, limits: PoolLimits) -> bool {
         let own = self.held.get(&client).copied().unwrap_or_default();
         limits.may_have_more(own, self.all, limits.connections)
     }
@@ -56,10 +56,10 @@ mod tests {
     use super::*;
 
     /// How many of so many connections greedy clients get, one after the other.
-    fn taken(connections: usize, client_share: u32, clients: u32) -> Vec<usize> {
+    fn taken(connections: usize, client_share: u32, clients: u8) -> Vec<usize> {
         let limits = PoolLimits { connections, client_share, ..PoolLimits::UNLIMITED };
         let mut shares = ClientShares::default();
-        for client in (0..clients).map(ConnId) {
+        for client in (0..clients).map(Requester::client) {
             while shares.all < connections && shares.has_room(client, limits) {
                 shares.add(client);
             }
@@ -80,7 +80,7 @@ mod tests {
     fn what_is_given_back_is_there_for_others() {
         let limits = PoolLimits { connections: 4, client_share: 50, ..PoolLimits::UNLIMITED };
         let mut shares = ClientShares::default();
-        let [one, other] = [0, 1].map(ConnId);
+        let [one, other] = [0, 1].map(Requester::client);
         [one, one, other].into_iter().for_each(|client| shares.add(client));
         assert!(!shares.has_room(one, limits) && !shares.has_room(other, limits));
         (0..2).for_each(|_| shares.remove(one));

@@ -27,7 +27,7 @@ impl Relay {
         let MaxKept { connection, all } = self.config.max_kept;
         let room = all - self.kept;
         let Some(half) = self.link(front.0).as_front() else { return };
-        let client = half.client;
+        let (client, requester) = (half.client, half.client.requester());
         if kept > room || kept > connection - half.kept {
             self.note_begun(front, RelayedExchange::new(Arc::new(head.excerpt(&[])), now, 0));
             self.link(front.0).session().cancel(front.1);
@@ -36,8 +36,8 @@ impl Relay {
         self.note_begun(front, RelayedExchange::new(Arc::new(head.excerpt(&[])), now, kept));
         let admitted = admit(head, &self.config).and_then(|admitted| {
             let (route, forwarding) = match admitted {
-                Admitted::Known(servers) => (RequestRoute::new(front.0, servers), self.config.forwarding),
-                Admitted::Chosen(name) => (RequestRoute::chosen_by(front.0, name), Forwarding::Via),
+                Admitted::Known(servers) => (RequestRoute::new(requester, servers), self.config.forwarding),
+                Admitted::Chosen(name) => (RequestRoute::chosen_by(requester, name), Forwarding::Via),
             };
             Ok((route, forwarded(head, client, forwarding)?))
         });
@@ -93,7 +93,7 @@ impl Relay {
     /// Looks for a server and a connection for a request.
     pub(super) fn seek(&mut self, front: StreamRef, wanted: Wanted) {
         let Some(early) = self.early.get(&front) else { return };
-        let client = early.route.client;
+        let requester = early.route.requester;
         let chosen = if early.route.goes_on() { self.choose(&early.route) } else { None };
         let Some(server) = chosen else { return self.refuse(front, Rejection::Unreachable) };
         self.note_chosen(server);
@@ -101,7 +101,7 @@ impl Relay {
         let limits = self.config.pool;
         self.tidy(server);
         let now = self.now;
-        match self.pool(server).place(now, client, front, wanted, limits) {
+        match self.pool(server).place(now, requester, front, wanted, limits) {
             PoolPlace::Free(conn) => self.take(conn, front),
             PoolPlace::Opening => self.open(server),
             PoolPlace::Waiting => self.watch_growth(server),
@@ -143,10 +143,10 @@ impl Relay {
         let Some(early) = self.early.get_mut(&front) else { return };
         early.behind = Some(conn);
         early.route.note_connection();
-        let (client, server, is_ready) = (early.route.client, early.route.server, early.is_ready());
+        let (requester, server, is_ready) = (early.route.requester, early.route.server, early.is_ready());
         let now = self.now;
         if let Some(server) = server {
-            self.pool(server).take(now, conn, client);
+            self.pool(server).take(now, conn, requester);
         }
         if is_ready {
             self.join(front);
@@ -321,7 +321,7 @@ impl Relay {
     /// A request that has no connection wants none any more.
     fn forget(&mut self, front: StreamRef, route: &RequestRoute) {
         match (route.server, &route.name) {
-            (Some(server), _) => self.pool(server).forget(route.client, front),
+            (Some(server), _) => self.pool(server).forget(route.requester, front),
             (None, Some(name)) => self.lookups.forget(name, front),
             (None, None) => {}
         }

@@ -2,6 +2,7 @@
 
 use super::Forwarding;
 use super::rejection::Rejection;
+use super::requester::Requester;
 use bytes::{BufMut, Bytes, BytesMut};
 use core::net::IpAddr;
 use loadstone_http::{Fields, Protocol, RequestHead, ResponseHead, content_length};
@@ -32,6 +33,13 @@ const LOOKALIKES: [&[u8]; 3] = [b"content-length", b"transfer-encoding", b"host"
 pub(super) struct FrontClient {
     pub(super) protocol: Protocol,
     pub(super) address: IpAddr,
+}
+
+impl FrontClient {
+    /// On whose behalf its requests are.
+    pub(super) fn requester(self) -> Requester {
+        Requester::at(self.address)
+    }
 }
 
 /// A request as it goes on to its server, and the length that it announces for its content.

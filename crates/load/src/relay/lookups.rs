@@ -5,12 +5,12 @@
 //! (DNS rebinding).
 
 use super::rejection::Rejection;
+use super::requester::Requester;
 use super::{PoolLimits, Relay, StreamRef};
+use crate::ServerAddress;
 use crate::page::HostId;
-use crate::{ConnId, ServerAddress};
-use loadstone_http::RequestId;
 use loadstone_units::Time;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,8 +42,8 @@ impl NoWay {
 /// Names that are looked up, and what has come of it.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
-    /// Those under way, and who waits for each. One for which nobody waits any more goes on: the driver is at it.
-    running: BTreeMap<Arc<ServerAddress>, BTreeSet<StreamRef>>,
+    /// Those under way, and which requests wait for each. One for which none waits any more goes on: the driver is at it.
+    running: BTreeMap<Arc<ServerAddress>, BTreeMap<StreamRef, Requester>>,
     /// Those of them of which the driver does not know yet.
     unasked: VecDeque<Arc<ServerAddress>>,
     answers: BTreeMap<Arc<ServerAddress>, Result<Arc<[HostId]>, NoWay>>,
@@ -57,30 +57,30 @@ impl Lookups {
         &mut self,
         name: &Arc<ServerAddress>,
         front: StreamRef,
+        client: Requester,
         limits: PoolLimits,
     ) -> Option<Result<Arc<[HostId]>, Rejection>> {
         if let Some(servers) = self.answers.get(name) {
             return Some(servers.clone().map_err(NoWay::rejection));
         }
-        if self.running.get(name).is_some_and(|waiting| waiting.contains(&front)) {
+        if self.running.get(name).is_some_and(|waiting| waiting.contains_key(&front)) {
             return None;
         }
-        if !self.has_room(name, front.0, limits) {
+        if !self.has_room(name, client, limits) {
             return Some(Err(Rejection::Busy));
         }
         let waiting = self.running.entry(name.clone()).or_insert_with(|| {
             self.unasked.push_back(name.clone());
-            BTreeSet::new()
+            BTreeMap::new()
         });
-        waiting.insert(front);
+        waiting.insert(front, client);
         None
     }
 
     /// Whether one more request of a client may wait for this name. One client gets its share, of names too.
-    fn has_room(&self, name: &ServerAddress, client: ConnId, limits: PoolLimits) -> bool {
-        let all = self.running.values().map(BTreeSet::len).sum();
-        let streams = (client, RequestId(0))..=(client, RequestId(u32::MAX));
-        let own = self.running.values().map(|fronts| fronts.range(streams.clone()).count());
+    fn has_room(&self, name: &ServerAddress, client: Requester, limits: PoolLimits) -> bool {
+        let all = self.running.values().map(BTreeMap::len).sum();
+        let own = self.running.values().map(|waiting| waiting.values().filter(|other| **other == client).count());
         let (own, own_names) = own.fold((0, 0), |(sum, names), count| (sum + count, names + usize::from(count > 0)));
         let names = self.running.len();
         let is_new = !self.running.contains_key(name);
@@ -95,18 +95,13 @@ impl Lookups {
         }
     }
 
-    /// The answer for a name has come. Who has waited for it.
-    fn answer(
-        &mut self,
-        name: &ServerAddress,
-        servers: Result<Arc<[HostId]>, NoWay>,
-        now: Time,
-    ) -> BTreeSet<StreamRef> {
+    /// The answer for a name has come. Which requests have waited for it.
+    fn answer(&mut self, name: &ServerAddress, servers: Result<Arc<[HostId]>, NoWay>, now: Time) -> Vec<StreamRef> {
         // What nobody has asked for is no answer.
-        let Some((name, waiting)) = self.running.remove_entry(name) else { return BTreeSet::new() };
+        let Some((name, waiting)) = self.running.remove_entry(name) else { return Vec::new() };
         self.answers.insert(name.clone(), servers);
         self.ages.push_back((now, name));
-        waiting
+        waiting.into_keys().collect()
     }
 
     /// Forgets answers that are too old or too many. The servers that they led to.
@@ -151,7 +146,7 @@ impl Relay {
         let limits = self.config.pool;
         let Some(early) = self.early.get_mut(&front) else { return };
         let Some(name) = &early.route.name else { return };
-        match self.lookups.find(name, front, limits) {
+        match self.lookups.find(name, front, early.route.requester, limits) {
             None => {}
             Some(Ok(servers)) => {
                 early.route.servers = servers;

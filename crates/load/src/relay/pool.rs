@@ -4,6 +4,7 @@ use super::client_shares::ClientShares;
 use super::client_turns::ClientTurns;
 use super::growth::{PoolGrowth, PoolPace};
 use super::health::ServerHealth;
+use super::requester::Requester;
 use super::{PoolGauges, PoolLimits, StreamRef};
 use crate::ConnId;
 use loadstone_http::Protocol;
@@ -25,7 +26,7 @@ pub(super) struct ServerPool {
     /// Since when others are being opened.
     opening: VecDeque<Time>,
     /// Requests for which one is being opened, and their clients. They take connections in the order of their streams.
-    openers: BTreeMap<StreamRef, ConnId>,
+    openers: BTreeMap<StreamRef, Requester>,
     /// Requests for which there was no room.
     queue: ClientTurns,
     /// How many connections each client has, open or being opened: none of those that carry many requests, where no client
@@ -49,7 +50,7 @@ struct PoolConnection {
     /// How many exchanges it carries.
     carried: usize,
     /// The client that has it and since when, if it carries one request at a time.
-    taken: Option<(ConnId, Time)>,
+    taken: Option<(Requester, Time)>,
 }
 
 /// How a request gets a connection.
@@ -97,7 +98,7 @@ impl ServerPool {
     pub(super) fn place(
         &mut self,
         now: Time,
-        client: ConnId,
+        client: Requester,
         front: StreamRef,
         wanted: Wanted,
         limits: PoolLimits,
@@ -163,7 +164,7 @@ impl ServerPool {
     }
 
     /// A connection is opened for a request.
-    fn await_one(&mut self, now: Time, client: ConnId, front: StreamRef) {
+    fn await_one(&mut self, now: Time, client: Requester, front: StreamRef) {
         self.is_overdue = false;
         self.opening.push_back(now);
         self.openers.insert(front, client);
@@ -210,7 +211,7 @@ impl ServerPool {
     }
 
     /// A request of a client takes a connection.
-    pub(super) fn take(&mut self, now: Time, conn: ConnId, client: ConnId) {
+    pub(super) fn take(&mut self, now: Time, conn: ConnId, client: Requester) {
         if let Some(known) = self.open.get_mut(&conn).filter(|_| !self.is_multiplexed) {
             self.shares.add(client);
             known.taken.replace((client, now)).into_iter().for_each(|(before, _)| self.shares.remove(before));
@@ -247,7 +248,7 @@ impl ServerPool {
     }
 
     /// A request of a client that has no connection wants none any more.
-    pub(super) fn forget(&mut self, client: ConnId, front: StreamRef) {
+    pub(super) fn forget(&mut self, client: Requester, front: StreamRef) {
         match self.openers.remove(&front) {
             Some(client) => self.shares.remove(client),
             None => self.queue.forget(client, front),
@@ -293,7 +294,6 @@ mod tests {
     use loadstone_http::RequestId;
 
     const LIMITS: PoolLimits = PoolLimits { connections: 2, waiting: 2, client_share: 100, growth: PoolGrowth::AtOnce };
-    const CLIENT: ConnId = ConnId(0);
     const NOW: Time = Time::ZERO;
 
     const fn at(ms: u64) -> Time {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn stream(number: u32) -> StreamRef {
-        (CLIENT, RequestId(number))
+        (ConnId(0), RequestId(number))
     }
 
     /// Whether one more connection is opened for those who wait.
@@ -312,14 +312,15 @@ mod tests {
     #[test]
     fn connections_are_opened_up_to_the_limit_then_requests_wait_in_their_order_and_then_are_refused() {
         let mut pool = ServerPool::new(Protocol::Http1);
-        let place = |pool: &mut ServerPool, number| pool.place(NOW, CLIENT, stream(number), Wanted::Any, LIMITS);
+        let place =
+            |pool: &mut ServerPool, number| pool.place(NOW, Requester::client(0), stream(number), Wanted::Any, LIMITS);
         let places = [1, 2, 3, 4, 5].map(|number| place(&mut pool, number));
         assert_eq!(
             places,
             [PoolPlace::Opening, PoolPlace::Opening, PoolPlace::Waiting, PoolPlace::Waiting, PoolPlace::None]
         );
         assert_eq!(pool.opened(NOW, ConnId(7), Protocol::Http1), Some(stream(1)));
-        pool.forget(CLIENT, stream(4));
+        pool.forget(Requester::client(0), stream(4));
         pool.note(NOW, ConnId(7), 0, true);
         assert_eq!(
             pool.place_waiting(NOW, LIMITS),
@@ -333,25 +334,25 @@ mod tests {
     #[test]
     fn a_connection_that_fails_costs_one_request_and_makes_room_for_another() {
         let mut pool = ServerPool::new(Protocol::Http1);
-        (1..=3).for_each(|number| _ = pool.place(NOW, CLIENT, stream(number), Wanted::Any, LIMITS));
+        (1..=3).for_each(|number| _ = pool.place(NOW, Requester::client(0), stream(number), Wanted::Any, LIMITS));
         assert!(!opens(&mut pool), "there is no room");
         assert_eq!(pool.failed(), [stream(1)]);
         assert!(opens(&mut pool) && !opens(&mut pool));
         let opened = [1, 2].map(|number| pool.opened(NOW, ConnId(number), Protocol::Http1));
         assert_eq!(opened, [Some(stream(2)), Some(stream(3))]);
         pool.lost(ConnId(1));
-        assert_eq!(pool.place(NOW, CLIENT, stream(4), Wanted::Any, LIMITS), PoolPlace::Opening);
+        assert_eq!(pool.place(NOW, Requester::client(0), stream(4), Wanted::Any, LIMITS), PoolPlace::Opening);
     }
 
     #[test]
     fn a_request_that_lost_its_connection_takes_a_new_one_while_there_is_room() {
         let mut pool = ServerPool::new(Protocol::Http1);
-        pool.place(NOW, CLIENT, stream(1), Wanted::Any, LIMITS);
+        pool.place(NOW, Requester::client(0), stream(1), Wanted::Any, LIMITS);
         pool.opened(NOW, ConnId(1), Protocol::Http1);
         pool.note(NOW, ConnId(1), 0, true);
-        assert_eq!(pool.place(NOW, CLIENT, stream(2), Wanted::New, LIMITS), PoolPlace::Opening);
+        assert_eq!(pool.place(NOW, Requester::client(0), stream(2), Wanted::New, LIMITS), PoolPlace::Opening);
         assert_eq!(
-            pool.place(NOW, CLIENT, stream(3), Wanted::New, LIMITS),
+            pool.place(NOW, Requester::client(0), stream(3), Wanted::New, LIMITS),
             PoolPlace::Free(ConnId(1)),
             "or a free one"
         );
@@ -360,7 +361,8 @@ mod tests {
     #[test]
     fn of_connections_that_carry_many_requests_one_is_opened_and_the_next_when_it_takes_no_more() {
         let mut pool = ServerPool::new(Protocol::H2);
-        let place = |pool: &mut ServerPool, number| pool.place(NOW, CLIENT, stream(number), Wanted::Any, LIMITS);
+        let place =
+            |pool: &mut ServerPool, number| pool.place(NOW, Requester::client(0), stream(number), Wanted::Any, LIMITS);
         let places = [1, 2, 3, 4].map(|number| place(&mut pool, number));
         assert_eq!(places, [PoolPlace::Opening, PoolPlace::Waiting, PoolPlace::Waiting, PoolPlace::None]);
         assert!(!opens(&mut pool), "one is on its way");
@@ -379,7 +381,7 @@ mod tests {
     #[test]
     fn a_server_that_speaks_less_than_was_presumed_gets_a_connection_for_each_request() {
         let mut pool = ServerPool::new(Protocol::H2);
-        (1..=3).for_each(|number| _ = pool.place(NOW, CLIENT, stream(number), Wanted::Any, LIMITS));
+        (1..=3).for_each(|number| _ = pool.place(NOW, Requester::client(0), stream(number), Wanted::Any, LIMITS));
         assert_eq!(pool.opened(NOW, ConnId(1), Protocol::Http1), Some(stream(1)));
         assert!(opens(&mut pool) && !opens(&mut pool), "as many as there is room for");
     }
@@ -388,15 +390,16 @@ mod tests {
     fn a_client_has_its_share_of_connections_and_of_places_to_wait_and_gives_back_what_it_wants_no_more() {
         let limits = PoolLimits { connections: 4, waiting: 4, client_share: 50, growth: PoolGrowth::AtOnce };
         let mut pool = ServerPool::new(Protocol::Http1);
-        let place = |pool: &mut ServerPool, number| pool.place(NOW, CLIENT, stream(number), Wanted::Any, limits);
+        let place =
+            |pool: &mut ServerPool, number| pool.place(NOW, Requester::client(0), stream(number), Wanted::Any, limits);
         let places = [1, 2, 3, 4, 5].map(|number| place(&mut pool, number));
         let [opening, waiting] = [PoolPlace::Opening, PoolPlace::Waiting];
         assert_eq!(places, [opening, opening, waiting, waiting, PoolPlace::None]);
         assert_eq!(pool.load(), 4, "whatever they wait for");
         let other = (ConnId(1), RequestId(1));
-        assert_eq!(pool.place(NOW, ConnId(1), other, Wanted::Any, limits), opening);
-        pool.forget(CLIENT, stream(1));
-        pool.forget(ConnId(1), other);
+        assert_eq!(pool.place(NOW, Requester::client(1), other, Wanted::Any, limits), opening);
+        pool.forget(Requester::client(0), stream(1));
+        pool.forget(Requester::client(1), other);
         assert_eq!(pool.place_waiting(NOW, limits), Some((stream(3), opening)), "another one in place of the first");
         assert_eq!((pool.place_waiting(NOW, limits), pool.load()), (None, 3));
     }
@@ -405,11 +408,11 @@ mod tests {
     fn thrifty() -> (ServerPool, PoolLimits) {
         let limits = PoolLimits { connections: 9, growth: PoolGrowth::AsItSaves, ..PoolLimits::UNLIMITED };
         let mut pool = ServerPool::new(Protocol::Http1);
-        assert_eq!(pool.place(NOW, CLIENT, stream(0), Wanted::Any, limits), PoolPlace::Opening);
+        assert_eq!(pool.place(NOW, Requester::client(0), stream(0), Wanted::Any, limits), PoolPlace::Opening);
         pool.opened(at(100), ConnId(1), Protocol::Http1);
-        pool.take(at(100), ConnId(1), CLIENT);
+        pool.take(at(100), ConnId(1), Requester::client(0));
         pool.note(at(160), ConnId(1), 0, true);
-        pool.take(at(160), ConnId(1), CLIENT);
+        pool.take(at(160), ConnId(1), Requester::client(0));
         pool.note(at(160), ConnId(1), 1, false);
         (pool, limits)
     }
@@ -418,7 +421,7 @@ mod tests {
     fn a_pool_that_grows_as_it_saves_lets_a_request_wait_if_a_connection_is_soon_free() {
         let (mut pool, limits) = thrifty();
         let mut places = |ms: u64, numbers: [u32; 5]| {
-            numbers.map(|number| pool.place(at(ms), CLIENT, stream(number), Wanted::Any, limits))
+            numbers.map(|number| pool.place(at(ms), Requester::client(0), stream(number), Wanted::Any, limits))
         };
         let [opening, waiting] = [PoolPlace::Opening, PoolPlace::Waiting];
         // Three wait until 220, 280 and 340 ms, a fourth would wait until 400; a new connection is of use at 360. It has a turn for
@@ -426,7 +429,7 @@ mod tests {
         assert_eq!(places(160, [1, 2, 3, 4, 5]), [waiting, waiting, waiting, opening, waiting]);
         assert_eq!(places(160, [6, 7, 8, 9, 10]), [opening, waiting, opening, waiting, opening]);
         assert_eq!(
-            pool.place(at(160), CLIENT, stream(11), Wanted::New, limits),
+            pool.place(at(160), Requester::client(0), stream(11), Wanted::New, limits),
             opening,
             "what was lost does not wait"
         );
@@ -436,12 +439,16 @@ mod tests {
     fn who_has_waited_for_as_long_as_a_connection_needs_gets_one() {
         let (mut pool, limits) = thrifty();
         assert_eq!(pool.watch(at(160), limits), None, "nobody waits");
-        assert_eq!(pool.place(at(160), CLIENT, stream(1), Wanted::Any, limits), PoolPlace::Waiting);
+        assert_eq!(pool.place(at(160), Requester::client(0), stream(1), Wanted::Any, limits), PoolPlace::Waiting);
         assert_eq!((pool.watch(at(160), limits), pool.watch(at(170), limits)), (Some(at(360)), None), "once");
         assert_eq!(pool.place_waiting(at(200), limits), None);
         pool.note_overdue();
         assert_eq!(pool.place_waiting(at(360), limits), Some((stream(1), PoolPlace::Opening)));
-        assert_eq!(pool.place(at(360), CLIENT, stream(2), Wanted::Any, limits), PoolPlace::Waiting, "one alone");
+        assert_eq!(
+            pool.place(at(360), Requester::client(0), stream(2), Wanted::Any, limits),
+            PoolPlace::Waiting,
+            "one alone"
+        );
         assert_eq!(pool.watch(at(360), limits), Some(at(560)));
         let full = PoolLimits { connections: 2, ..limits };
         pool.note_overdue();

@@ -1,7 +1,8 @@
 //! Where a request goes: which servers may answer it, and where it has been.
 
+use super::requester::Requester;
+use crate::ServerAddress;
 use crate::page::HostId;
-use crate::{ConnId, ServerAddress};
 use std::sync::Arc;
 
 /// How often a request is given a connection that is lost before anything of it is sent, or of its response comes.
@@ -10,8 +11,8 @@ const MAX_TRIES: u32 = 2;
 /// Where a request goes: which servers may answer it, and where it has been.
 #[derive(Clone, Debug)]
 pub(super) struct RequestRoute {
-    /// On whose behalf: a connection in front, or the cache alone.
-    pub(super) client: ConnId,
+    /// On whose behalf.
+    pub(super) requester: Requester,
     /// The name that its client has chosen, if it is not one that the relay was given.
     pub(super) name: Option<Arc<ServerAddress>>,
     /// The servers of its name, each of which has all that may be asked for. None as long as that is not known.
@@ -26,13 +27,13 @@ pub(super) struct RequestRoute {
 
 impl RequestRoute {
     /// That of a request which has been nowhere yet.
-    pub(super) fn new(client: ConnId, servers: Arc<[HostId]>) -> RequestRoute {
-        RequestRoute { client, name: None, servers, server: None, unreached: Vec::new(), tries: 0 }
+    pub(super) fn new(requester: Requester, servers: Arc<[HostId]>) -> RequestRoute {
+        RequestRoute { requester, name: None, servers, server: None, unreached: Vec::new(), tries: 0 }
     }
 
     /// That of a request whose client says where it goes.
-    pub(super) fn chosen_by(client: ConnId, name: ServerAddress) -> RequestRoute {
-        RequestRoute { name: Some(Arc::new(name)), ..RequestRoute::new(client, Arc::default()) }
+    pub(super) fn chosen_by(requester: Requester, name: ServerAddress) -> RequestRoute {
+        RequestRoute { name: Some(Arc::new(name)), ..RequestRoute::new(requester, Arc::default()) }
     }
 
     /// Whether its client says where it goes: what comes from there is for this client alone, since nobody answers for the name.

@@ -1,6 +1,7 @@
 //! Several clients that want the connections of one server.
 
 use super::*;
+use core::net::{IpAddr, Ipv4Addr};
 
 const OTHER: ConnId = ConnId(1_000);
 /// How many connections to the server there may be.
@@ -15,9 +16,13 @@ fn sharing(client_share: u32) -> impl FnOnce(RelayConfig) -> RelayConfig {
 impl World {
     /// Another client comes.
     fn join(&mut self, conn: ConnId, protocol: Protocol) {
+        self.join_from([192, 0, 2, 1].into(), conn, protocol);
+    }
+
+    fn join_from(&mut self, peer: IpAddr, conn: ConnId, protocol: Protocol) {
         let (session, events) = (self.sessions.client(protocol), Vec::new());
         self.others.insert(conn, OtherClient { session, events });
-        self.relay.handle_open(self.now, conn, Opened::by(Opener::Peer, protocol));
+        self.relay.handle_open(self.now, conn, Opened { peer, ..Opened::by(Opener::Peer, protocol) });
     }
 
     fn get_for(&mut self, conn: ConnId, path: &str) {
@@ -89,6 +94,23 @@ fn clients_whose_requests_wait_take_turns() {
     let of_other = served.iter().filter(|path| path.starts_with("/b/")).count();
     assert_eq!(of_other, 3, "they are not behind all of the first client: {served:?}");
     assert_eq!(world.got(OTHER), 3);
+}
+
+#[test]
+fn a_client_that_opens_many_connections_is_one() {
+    let mut world = World::with(Protocol::H2, sharing(50));
+    (0..10).for_each(|number| _ = world.get(&format!("/a/{number}")));
+    world.settle();
+    assert_eq!(world.behind.len(), CONNECTIONS / 2);
+    // The first one's address (Opened::by).
+    world.join_from(Ipv4Addr::LOCALHOST.into(), OTHER, Protocol::H2);
+    world.get_for(OTHER, "/b");
+    world.settle();
+    assert_eq!(world.behind.len(), CONNECTIONS / 2, "its share is taken");
+    world.join(ConnId(OTHER.0 + 1), Protocol::H2);
+    world.get_for(ConnId(OTHER.0 + 1), "/c");
+    world.settle();
+    assert_eq!(world.behind.len(), CONNECTIONS / 2 + 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{CacheLimits, NoWay, ServerAddress};
+use core::net::{IpAddr, Ipv4Addr};
 use loadstone_http::Scheme;
 
 /// Where a name leads, for most of these.
@@ -38,13 +39,17 @@ impl World {
         self.settle();
     }
 
-    /// What a client by HTTP/1.1 gets that writes this.
+    /// What the client gets by HTTP/1.1 for this.
     fn write_plain(&mut self, text: &str) -> String {
-        self.relay.handle_open(self.now, PLAIN, Opened::by(Opener::Peer, Protocol::Http1));
-        let input = [Chunk::Bytes(text.to_owned().into())];
-        self.relay.handle_input(self.now, PLAIN, TransportStream::TCP, &input);
-        self.settle();
+        self.ask_plain(PLAIN, Ipv4Addr::LOCALHOST.into(), text);
         self.read_plain()
+    }
+
+    fn ask_plain(&mut self, conn: ConnId, peer: IpAddr, text: &str) {
+        self.relay.handle_open(self.now, conn, Opened { peer, ..Opened::by(Opener::Peer, Protocol::Http1) });
+        let input = [Chunk::Bytes(text.to_owned().into())];
+        self.relay.handle_input(self.now, conn, TransportStream::TCP, &input);
+        self.settle();
     }
 
     fn read_plain(&mut self) -> String {
@@ -186,7 +191,10 @@ fn a_client_has_its_share_of_names_that_are_looked_up() {
     let mut world = World::with(Protocol::H2, |config| RelayConfig { pool, ..anywhere(config) });
     let streams: Vec<_> = (0..33).map(|number| world.get_from(&format!("{number}.test"), "/")).collect();
     assert_eq!((world.wanted().len(), world.status(streams[31]), world.status(streams[32])), (32, None, Some(503)));
-    world.write_plain("GET http://x.test/ HTTP/1.1\r\nHost: x.test\r\n\r\n");
+    let request = "GET http://x.test/ HTTP/1.1\r\nHost: x.test\r\n\r\n";
+    world.ask_plain(PLAIN, Ipv4Addr::LOCALHOST.into(), request);
+    assert!(world.wanted().is_empty(), "it has another connection");
+    world.ask_plain(ConnId(1_001), [127, 0, 0, 2].into(), request);
     assert_eq!(world.wanted(), ["http://x.test:80"], "another one has its own");
 }
 
