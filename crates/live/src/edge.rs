@@ -65,7 +65,8 @@ struct BehindSettings {
     growth: PoolGrowth,
     /// The most requests that wait for a connection to an origin; others get 503.
     waiting: Bounded<0, 1_000_000>,
-    /// How much of what other clients leave of an origin's connections one client may have, in percent; of HTTP/2, of its queue.
+    /// How much of what other clients leave of an origin's connections one client (an address) may have, in percent; of HTTP/2,
+    /// of its queue.
     client_share: Bounded<1, 100>,
     /// How long it may take until a connection to an origin is open, in seconds.
     connect: SomeSeconds,

@@ -29,7 +29,9 @@ pub(super) fn request_id(stream: u32) -> RequestId {
 
 /// The stream of a server's request id; the inverse of [`request_id`].
 pub(super) fn stream_of(id: RequestId) -> u32 {
-    if id.is_pushed() { 2 * (id.0 - RequestId::PUSHED.0) + 2 } else { 2 * id.0 + 1 }
+    // A place that is too large is no stream's.
+    let (place, first) = if id.is_pushed() { (id.0 - RequestId::PUSHED.0, 2) } else { (id.0, 1) };
+    place.saturating_mul(2).saturating_add(first)
 }
 
 impl<F: Framing> Streams<F> {

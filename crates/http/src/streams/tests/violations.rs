@@ -1,7 +1,7 @@
 //! How each protocol reacts to what a peer may do wrong. The sections are those of draft 2, which
 //! has headings and no numbers, of draft 3 and of RFC 9113.
 
-use super::frame_writer::{FrameWriter, SentFrame};
+use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
 use super::raw_peer::{RawPeer, client, server, server_after_answer};
 use super::*;
 use crate::Push;
