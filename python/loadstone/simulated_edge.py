@@ -19,17 +19,14 @@ from loadstone.experiment import Chosen
 from loadstone.files import InputError
 from loadstone.names import shown
 from loadstone.pages import Page
-from loadstone.settings import OF_EDGES
+from loadstone.settings import OF_EDGES, Setting
 from loadstone.variants import OTHER_HOSTS, Variant
 from loadstone.verb_output import wrapped
 
 REQUEST_US = 40
 """What a request takes of an edge's processor, over TLS (docs/edge.md#the-cache)."""
 
-_LOWAT = OF_EDGES["notsent_lowat"]
 _TABLES = ("front", "origins", "behind", "cache", "admin")
-_SERVER_PROTOCOLS = ("http/1.1", "h2")
-_GROWTHS = ("as-it-saves", "at-once")
 _ELSEWHERE = "1000gbit,0ms,queue=100000p"
 """From the end of the access link to hosts that are none of the edge's: each has its own round trip."""
 _ONE = {"objects": [{"url": "http://a.test/", "bytes": 1}]}
@@ -57,19 +54,19 @@ class SimulatedEdge:
     hit_rate: int | None = None
     """The percentage of URLs whose responses a warm cache has; as their fields say, if it is `None`."""
     request_us: int = REQUEST_US
-    connections: int = 64
+    connections: int = OF_EDGES["origin_connections"].default
     """The most to an origin."""
-    client_share: int = 50
+    client_share: int = OF_EDGES["client_share"].default
     """The percentage of those that others leave which one client may have."""
-    growth: str = "as-it-saves"
+    growth: str = OF_EDGES["origin_growth"].default
     """When one more connection to an origin is opened."""
-    server_protocol: str = "http/1.1"
+    server_protocol: str = OF_EDGES["origin_protocol"].default
     """What is spoken to origins."""
     protocol: str | None = None
     """The only one in front; all, if it is `None`."""
     multiplexing: Mapping[str, Any] | None = None
     """How sessions of many streams behave in front."""
-    notsent_lowat: int = _LOWAT.default
+    notsent_lowat: int = OF_EDGES["notsent_lowat"].default
     """The most bytes that its sockets take beyond what is sent."""
     places: tuple[EdgePlace, ...] = ()
     """Where edges stand, the nearest first; at the end of the access link, if nothing is said."""
@@ -256,7 +253,7 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
     front = made["front"]
     if front.get("transport") == "plaintext" and chosen.get("variant.tls") != "none":
         raise InputError(f"{path}: front.transport: there is no TLS in front: add --tls none")
-    cache = _number(path, made.get("cache", {}), "cache.bytes", 0, 4_000_000_000, 0)
+    behind, cache = made.get("behind", {}), _given(path, made.get("cache", {}), OF_EDGES["cache"])
     if hit_rate is None:
         hit_rate = _number(path, own, f"{edge.SIMULATED}.hit_rate", 0, 100, None)
     if hit_rate is not None and not cache:
@@ -267,16 +264,16 @@ def read(path: str, backhaul: str | None, hit_rate: int | None, chosen: Chosen) 
         # Servers of one name are alike, and the simulated one is never busy: any may stand for all.
         {name: urls if isinstance(urls, str) else urls[0] for name, urls in origins.items()},
         _backhaul(path, backhaul, own),
-        cache or 0,
+        cache,
         hit_rate,
         _number(path, own, f"{edge.SIMULATED}.request_us", 0, 1_000_000, REQUEST_US) or 0,
-        _number(path, made.get("behind", {}), "behind.connections", 1, 10_000, 64) or 64,
-        _number(path, made.get("behind", {}), "behind.client_share", 1, 100, 50) or 50,
-        _choice(path, made.get("behind", {}), "behind.growth", _GROWTHS),
-        _choice(path, made.get("behind", {}), "behind.protocol", _SERVER_PROTOCOLS),
+        _given(path, behind, OF_EDGES["origin_connections"]),
+        _given(path, behind, OF_EDGES["client_share"]),
+        _given(path, behind, OF_EDGES["origin_growth"]),
+        _given(path, behind, OF_EDGES["origin_protocol"]),
         front.get("protocol"),
         front.get("multiplexing"),
-        _number(path, front, _LOWAT.field, _LOWAT.minimum or 0, _LOWAT.maximum or 0, _LOWAT.default) or 0,
+        _given(path, front, OF_EDGES["notsent_lowat"]),
         edge_places.read(path, own["edges"], _network) if "edges" in own else (),
     )
 
@@ -296,12 +293,14 @@ def _number(
     return value
 
 
-def _choice(path: str, table: dict[str, Any], field: str, choices: Sequence[str]) -> str:
-    """Give what a field says, which is the first of its choices by default."""
-    chosen = table.get(field.rpartition(".")[2], choices[0])
-    if chosen not in choices:
-        raise InputError(f"{path}: {field}: {chosen!r} is none: take {' or '.join(choices)}")
-    return str(chosen)
+def _given(path: str, table: dict[str, Any], setting: Setting) -> Any:
+    """Give what a file says of a setting of edges, or what it is where nothing is said."""
+    if setting.minimum is not None and setting.maximum is not None:
+        return _number(path, table, setting.field, setting.minimum, setting.maximum, setting.default)
+    chosen = table.get(setting.field.rpartition(".")[2], setting.default)
+    if chosen not in setting.choices:
+        raise InputError(f"{path}: {setting.field}: {chosen!r} is none: take {' or '.join(setting.choices)}")
+    return chosen
 
 
 def _backhaul(path: str, asked: str | None, own: dict[str, Any]) -> str:

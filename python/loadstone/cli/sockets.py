@@ -117,7 +117,9 @@ def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
 
     for hint in ("hint", "preconnect"):
         if given[hint] is not None and given["push"] is not None:
-            raise click.UsageError(f"--push and --{hint}: a manifest is for one of them: leave out the other.")
+            raise click.UsageError(
+                f"--push and --{hint}: a manifest is for one of them: leave out the other."
+            )
 
     emit(serving.written_manifest(pages.read(page, keep_secrets=keep_secrets), given))
 
