@@ -15,8 +15,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What a file begins with. Files of another form have another name here, and are not read.
-const FORM: &[u8] = b"loadstone cache 1\n";
 /// Bytes of the sum at the end.
 const SUM: usize = 4;
 
@@ -54,6 +52,9 @@ enum KeptContent<'a> {
 }
 
 impl CacheFile {
+    /// What a file begins with. Files of another form have another name here, and are not read.
+    pub const FORM: &[u8] = b"loadstone cache 1\n";
+
     /// What is stored of a key, where time is counted from `zero`. `None` for what no file can have: notes that soon mean nothing,
     /// and content that is only counted.
     pub(super) fn new(key: &[u8], stored: &Stored, zero: SystemTime) -> Option<CacheFile> {
@@ -71,7 +72,7 @@ impl CacheFile {
             Stored::Varies(varies) => (KeptContent::Varies(varies.clone()), Vec::new()),
             Stored::Unstorable { .. } => return None,
         };
-        let head = postcard::to_extend(&FileHead { key, kept }, FORM.to_vec()).ok()?;
+        let head = postcard::to_extend(&FileHead { key, kept }, Self::FORM.to_vec()).ok()?;
         Some(CacheFile { head: head.into(), content })
     }
 
@@ -99,7 +100,7 @@ impl CacheFile {
         if file[whole..] != sum.sum().to_le_bytes() {
             return None;
         }
-        let head = file[..whole].strip_prefix(FORM)?;
+        let head = file[..whole].strip_prefix(Self::FORM)?;
         let (FileHead { key, kept }, content) = postcard::take_from_bytes(head).ok()?;
         let stored = match kept {
             KeptContent::Response { status, fields, freshness } => {
@@ -114,7 +115,7 @@ impl CacheFile {
 
     /// The key in the beginning of a file; `None` if it is of another form, or not so long.
     pub fn key(beginning: &[u8]) -> Option<Bytes> {
-        let head = beginning.strip_prefix(FORM)?;
+        let head = beginning.strip_prefix(Self::FORM)?;
         // The key comes first.
         let (key, _) = postcard::take_from_bytes::<&[u8]>(head).ok()?;
         Some(Bytes::copy_from_slice(key))
