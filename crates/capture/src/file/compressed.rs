@@ -6,7 +6,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-const BUFFER: usize = 1 << 18;
+/// Less than the reader of packets asks for at once: what is not compressed goes to it without a copy in between.
+const BUFFER: usize = 1 << 16;
 
 /// Decompresses a file as it is read if it is gzip (RFC 1952) or Zstandard (RFC 8878).
 ///

@@ -80,6 +80,8 @@ struct Interface {
     link: Linktype,
     /// Units of time in a second.
     resolution: u64,
+    /// Nanoseconds of a unit, if these are whole: nearly always, and then no time has to be divided.
+    unit: Option<u64>,
     /// Seconds to add to each time.
     offset: i64,
 }
@@ -121,7 +123,7 @@ impl<'a> PacketReader<'a> {
                     continue;
                 }
             };
-            self.blocks.consume(block_len);
+            self.blocks.consume_noshift(block_len);
         }
         self.notes.secrets.take().unwrap_or_default()
     }
@@ -152,11 +154,11 @@ impl<'a> PacketReader<'a> {
                 }
             };
             let Some(packet) = packet else {
-                self.blocks.consume(block_len);
+                self.blocks.consume_noshift(block_len);
                 continue;
             };
             let handled = handle(packet);
-            self.blocks.consume(block_len);
+            self.blocks.consume_noshift(block_len);
             return Ok(Some(handled));
         }
     }
@@ -252,7 +254,7 @@ fn packet_of<'a>(
     match block {
         PcapBlockOwned::Legacy(packet) => {
             let interface = interfaces.first().ok_or(NoInterface)?;
-            let at = u64::from(packet.ts_sec) * NANOS + u64::from(packet.ts_usec) * (NANOS / interface.resolution);
+            let at = u64::from(packet.ts_sec) * NANOS + u64::from(packet.ts_usec) * interface.unit.unwrap_or(1);
             Ok(Some(RawPacket { at, link: interface.link, data: packet.data, len: packet.origlen }))
         }
         PcapBlockOwned::LegacyHeader(header) => {
@@ -291,20 +293,28 @@ fn packet_of<'a>(
 }
 
 impl Interface {
+    fn new(link: Linktype, resolution: u64, offset: i64) -> Interface {
+        let unit = NANOS.is_multiple_of(resolution).then(|| NANOS / resolution);
+        Interface { link, resolution, unit, offset }
+    }
+
     fn of_file(header: &PcapHeader) -> Interface {
         let resolution = if header.is_nanosecond_precision() { NANOS } else { MICROS };
         // Above these bits stands whether a frame ends in a checksum (draft-ietf-opsawg-pcap, section 4).
-        Interface { link: Linktype(header.network.0 & 0xffff), resolution, offset: 0 }
+        Interface::new(Linktype(header.network.0 & 0xffff), resolution, 0)
     }
 
     fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
         let resolution = block.ts_resolution().filter(|resolution| *resolution > 0).unwrap_or(MICROS);
-        Interface { link: block.linktype, resolution, offset: block.ts_offset() }
+        Interface::new(block.linktype, resolution, block.ts_offset())
     }
 
     /// A time of the file in ns since 1970.
     #[inline]
     fn nanos(&self, time: u64) -> u64 {
+        if let (Some(unit), 0) = (self.unit, self.offset) {
+            return time.saturating_mul(unit);
+        }
         let in_second = u128::from(time % self.resolution) * u128::from(NANOS) / u128::from(self.resolution);
         let seconds = (time / self.resolution).saturating_add_signed(self.offset);
         seconds.saturating_mul(NANOS).saturating_add(in_second as u64)
