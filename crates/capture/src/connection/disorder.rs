@@ -28,6 +28,8 @@ pub(crate) struct Disorder {
     is_doubtful: bool,
     /// What was sent again, where a D-SACK may still say that it was for nothing.
     open: VecDeque<Retransmission>,
+    /// The number after the highest of it: nothing of it lies beyond, so most acknowledgements need not look through it.
+    open_until: u64,
     /// What was sent again before that: for the caller to take.
     pub(crate) judged: Vec<Retransmission>,
 }
@@ -43,6 +45,7 @@ impl Disorder {
         if self.open.len() == OPEN_RETRANSMISSIONS {
             self.judged.extend(self.open.pop_front());
         }
+        self.open_until = self.open_until.max(again.end);
         self.open.push_back(again);
     }
 
@@ -121,6 +124,9 @@ impl Disorder {
     /// A range has arrived: what was sent again of it later than `early`, much less than a round trip ago, cannot be what
     /// arrived.
     pub(crate) fn judge_by_time(&mut self, early: u64, start: u64, end: u64) -> u32 {
+        if start >= self.open_until {
+            return 0;
+        }
         let late = self.open.iter_mut().rev().take_while(|again| again.at > early);
         let arrived = late.filter(|again| start <= again.start && again.end <= end);
         arrived.map(|again| u32::from(again.note_spurious())).sum()
@@ -129,6 +135,9 @@ impl Disorder {
     /// All from `acked` to `ack` has arrived: an echo that is older than the copy of the first of it is one of the original
     /// (RFC 3522).
     pub(crate) fn judge_by_echo(&mut self, acked: u64, ack: u64, ts_ecr: u32) -> u32 {
+        if acked >= self.open_until {
+            return 0;
+        }
         let filling =
             self.open.iter_mut().filter(|again| again.start <= acked && acked < again.end && again.end <= ack);
         let is_older = |ts_val: u32| (ts_ecr.wrapping_sub(ts_val) as i32) < 0;
