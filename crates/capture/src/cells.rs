@@ -148,7 +148,7 @@ impl FilledColumn {
     }
 
     fn push(&mut self, cell: Cell<'_>) {
-        self.known.push(cell != Cell::Missing);
+        self.known.push(!matches!(cell, Cell::Missing));
         match (&mut self.values, cell) {
             (CellValues::Booleans(values), cell) => values.push(cell == Cell::Boolean(true)),
             (CellValues::Integers(values), Cell::Integer(value)) => values.push(value),

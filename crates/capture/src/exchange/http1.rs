@@ -3,6 +3,7 @@
 use super::heads::{self, ExchangeHeads, HeadFields};
 use super::turns::Turns;
 use super::{ExchangeKind, SeenExchange};
+use core::mem::MaybeUninit;
 use std::collections::VecDeque;
 
 /// Bytes of a head at most.
@@ -265,17 +266,21 @@ impl MessagePart {
 impl SeenHead {
     /// Reads a head; nothing if it is not complete.
     fn read(bytes: &[u8], tells_fields: bool) -> Option<SeenHead> {
-        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        // Filled with empty ones they would take longer than all else here.
+        let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
+        let parser = httparse::ParserConfig::default();
         if is_response(bytes) {
-            let mut response = httparse::Response::new(&mut fields);
-            let httparse::Status::Complete(len) = response.parse(bytes).ok()? else { return None };
+            let mut response = httparse::Response::new(&mut []);
+            let parsed = parser.parse_response_with_uninit_headers(&mut response, bytes, &mut fields);
+            let httparse::Status::Complete(len) = parsed.ok()? else { return None };
             let body = body_of(response.headers);
             let status = response.code.map(|code| code.to_string()).unwrap_or_default();
             let fields = tells_fields.then(|| heads::of_http1(&[(":status", &status)], response.headers));
             Some(SeenHead { method: None, status: response.code, body, len, fields })
         } else {
-            let mut request = httparse::Request::new(&mut fields);
-            let httparse::Status::Complete(len) = request.parse(bytes).ok()? else { return None };
+            let mut request = httparse::Request::new(&mut []);
+            let parsed = parser.parse_request_with_uninit_headers(&mut request, bytes, &mut fields);
+            let httparse::Status::Complete(len) = parsed.ok()? else { return None };
             // A request without a length has no body (RFC 9112, section 6.3), unless it comes in chunks.
             let is_chunked = has(request.headers, "transfer-encoding");
             let body = if is_chunked { None } else { Some(body_of(request.headers).unwrap_or(0)) };
