@@ -86,6 +86,18 @@ def test_a_capture_is_told_in_words_and_as_json(story: Path, loadstone: Command)
     assert document["quantiles"]["server_rtt_ms"]["p50"] == pytest.approx(50, abs=6)
 
 
+def test_a_capture_loads_only_what_writes_its_tables(story: Path) -> None:
+    code = (
+        "import sys\n"
+        "from loadstone import cli\n"
+        f"try: cli.main(['capture', {str(story)!r}])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'pandas', 'polars', 'scipy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stderr == "[]\n"
+
+
 def test_tables_are_parquet_whose_columns_say_what_they_are(
     story: Path, tmp_path: Path, loadstone: Command
 ) -> None:

@@ -1,14 +1,23 @@
 """What a folder of tables says at first sight: how much there was, round trips, what was sent again."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from loadstone import text
 from loadstone.captures.tables import CONNECTIONS, QLOG, SOCKETS
 
 _QUANTILES = (0.1, 0.5, 0.9, 0.99)
+_DISTRIBUTED = {
+    "rtt_ms": "rtt_mean_ms_down",
+    "server_rtt_ms": "rtt_mean_ms_up",
+    "bytes_down": "bytes_down",
+    "duration_ms": "duration_ms",
+}
 _COUNTS = ("data_packets", "data_bytes", "retransmitted_packets", "retransmitted_bytes", "spurious")
 _CAUSES = {
     "fast": "acknowledgements showed a loss",
@@ -20,29 +29,23 @@ _CAUSES = {
 
 def overview(folder: str) -> dict[str, Any]:
     """Give the counts and quantiles of the connections in a folder."""
-    connections = pl.read_parquet(Path(folder) / f"{CONNECTIONS}.parquet")
-    both = {
-        name: sum(int(connections[f"{name}_{way}"].sum()) for way in ("up", "down"))
-        for name in (*_COUNTS, *_CAUSES)
-    }
-    sides = connections["captured_at"].drop_nulls().value_counts(sort=True)
+    both_ways = {name: [f"{name}_{way}" for way in ("up", "down")] for name in (*_COUNTS, *_CAUSES)}
+    columns = ["captured_at", *chain(*both_ways.values()), *_DISTRIBUTED.values()]
+    # `read_table` would load pandas, where that is installed.
+    connections = pq.ParquetFile(Path(folder) / f"{CONNECTIONS}.parquet").read(columns)
+    sides = pc.value_counts(connections["captured_at"].drop_null()).to_pylist()
     return {
-        **both,
-        "captured_at": dict(sides.iter_rows()),
-        "quantiles": {
-            name: _quantiles(connections[column])
-            for name, column in {
-                "rtt_ms": "rtt_mean_ms_down",
-                "server_rtt_ms": "rtt_mean_ms_up",
-                "bytes_down": "bytes_down",
-                "duration_ms": "duration_ms",
-            }.items()
+        **{name: sum(pc.sum(connections[way]).as_py() or 0 for way in both_ways[name]) for name in both_ways},
+        "captured_at": {
+            side["values"]: side["counts"] for side in sorted(sides, key=lambda side: -side["counts"])
         },
+        "quantiles": {name: _quantiles(connections[column]) for name, column in _DISTRIBUTED.items()},
     }
 
 
-def _quantiles(values: pl.Series) -> dict[str, float | None]:
-    return {f"p{share * 100:g}": values.quantile(share, "linear") for share in _QUANTILES}
+def _quantiles(values: pa.ChunkedArray) -> dict[str, float | None]:
+    found = pc.quantile(values, list(_QUANTILES)).to_pylist()
+    return {f"p{share * 100:g}": value for share, value in zip(_QUANTILES, found, strict=True)}
 
 
 def in_words(read: dict[str, Any], summed: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from loadstone import files
 from loadstone._native import LoadstoneError, PacketTables, packet_columns_json
 from loadstone.captures import socket_dumps
-from loadstone.captures.qlog import qlog_rows, qlog_traces
+from loadstone.captures.qlog import qlog_traces
 from loadstone.captures.tables_folder import CAPTURE
 from loadstone.files import STANDARD, InputError
 
@@ -129,6 +129,8 @@ def _read_told(paths: Sequence[str], folder: str, told: str) -> dict[str, Any]:
     if told == SOCKETS:
         rows = {CONNECTIONS: socket_dumps.rows(paths), EXCHANGES: []}
     else:
+        from loadstone.captures.qlog import qlog_rows
+
         found = qlog_rows.rows(paths)
         rows, unread = {CONNECTIONS: found.connections, EXCHANGES: found.exchanges}, found.unread
     totals = json.loads(PacketTables(IDLE_S, 1, 1).totals_json())

@@ -119,7 +119,7 @@ def capture(
 
     Round trips, bytes, what was sent again and why; docs/captures.md has the columns of the tables.
     """
-    from loadstone.captures import captured_page, captured_page_output, overview, tables
+    from loadstone.captures import overview, tables
 
     of_page = {
         "client": clients or None,
@@ -140,12 +140,17 @@ def capture(
         read = tables.read(files, target, show, idle_s=idle_s, threads=threads, **asked)
         summed = overview.overview(target)
         if heads is not None:
+            # It takes heavy packages.
+            from loadstone.captures import captured_page
+
             wanted = captured_page.Asked(clients, page_number, har, keep_secrets)
             made = captured_page.captured_page(target, heads, wanted, threads)
             made.write(folder)
     for file in read["unread"]:
         say(f"{file['file']}: {file['why']}")
     if heads is not None:
+        from loadstone.captures import captured_page_output
+
         if as_json:
             emit({**read, "page": made.document(with_waterfall=waterfall)})
             return
