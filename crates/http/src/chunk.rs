@@ -130,6 +130,13 @@ impl Wire {
         }
     }
 
+    /// Takes the first chunk off.
+    pub fn pop(&mut self) -> Option<Chunk> {
+        let first = self.chunks.pop_front()?;
+        self.len -= first.len();
+        Some(first)
+    }
+
     /// Moves the first `count` bytes to the end of `to`.
     ///
     /// # Panics

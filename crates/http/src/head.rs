@@ -4,6 +4,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 use std::fmt;
 use std::sync::OnceLock;
 
+/// Bytes of name and value that few fields exceed.
+const USUAL_FIELD: usize = 40;
+
 /// Header fields, in order.
 ///
 /// One buffer holds all names and values, and spans point into it, so a parsed head needs one
@@ -24,15 +27,17 @@ struct ByteSpan {
 impl Fields {
     /// Fields from pairs of name and value, copied into one buffer.
     pub fn from_pairs<N: AsRef<[u8]>, V: AsRef<[u8]>>(pairs: impl IntoIterator<Item = (N, V)>) -> Fields {
-        let mut text = BytesMut::new();
+        let pairs = pairs.into_iter();
+        // Room for all that may come, so that nothing has to be moved.
+        let most = pairs.size_hint().1.unwrap_or(0);
+        let mut text = BytesMut::with_capacity(most * USUAL_FIELD);
+        let mut spans = Vec::with_capacity(most);
         let mut put = |part: &[u8]| {
             let start = text.len() as u32;
-            text.put_slice(part);
+            text.extend_from_slice(part);
             (start, text.len() as u32)
         };
-        let spans =
-            pairs.into_iter().map(|(name, value)| ByteSpan { name: put(name.as_ref()), value: put(value.as_ref()) });
-        let spans = spans.collect();
+        spans.extend(pairs.map(|(name, value)| ByteSpan { name: put(name.as_ref()), value: put(value.as_ref()) }));
         Fields { text: text.freeze(), spans }
     }
 

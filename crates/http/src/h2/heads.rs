@@ -41,17 +41,17 @@ impl Packer {
         let crumbs = |value: &[u8]| value.split(|byte| *byte == b';').count();
         let cookies = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie"));
         let may_crumble = cookies.map(|(_, value)| crumbs(value)).sum::<usize>() <= MAX_CRUMBS;
-        for (name, value) in sendable_fields(fields) {
+        sendable_fields(fields, |name, value| {
             // RFC 9113, section 8.2.1: what HTTP/1.1 takes for white space around a value is not sent.
             let value = value.trim_ascii();
             if name == b"cookie" && may_crumble {
                 // RFC 9113, section 8.2.3: crumbs that stay the same compress better.
                 let crumbs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-                crumbs.for_each(|crumb| self.encoder.encode(&name, crumb, out));
+                crumbs.for_each(|crumb| self.encoder.encode(name, crumb, out));
             } else {
-                self.encoder.encode(&name, value, out);
+                self.encoder.encode(name, value, out);
             }
-        }
+        });
     }
 }
 

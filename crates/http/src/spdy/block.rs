@@ -51,10 +51,11 @@ pub(super) fn write(blocks: &Blocks, head: &MessageHead, out: &mut Vec<u8>) {
     let mut named: Vec<(Vec<u8>, Vec<u8>)> = line.into_iter().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();
     let may_be_empty = blocks.empty_values == EmptyValues::Allowed;
     let is_line = |name: &[u8]| named_in_line(blocks, name);
-    for (name, value) in
-        sendable_fields(fields).filter(|(name, value)| !is_line(name) && (may_be_empty || !value.is_empty()))
-    {
-        match named.iter_mut().find(|(known, _)| *known == name) {
+    sendable_fields(fields, |name, value| {
+        if is_line(name) || (value.is_empty() && !may_be_empty) {
+            return;
+        }
+        match named.iter_mut().find(|(known, _)| known == name) {
             // NUL never stands at the ends of a value or next to another NUL.
             Some((_, values)) if values.is_empty() => values.extend_from_slice(value),
             Some(_) if value.is_empty() => {}
@@ -62,9 +63,9 @@ pub(super) fn write(blocks: &Blocks, head: &MessageHead, out: &mut Vec<u8>) {
                 values.push(0);
                 values.extend_from_slice(value);
             }
-            None => named.push((name, value.to_vec())),
+            None => named.push((name.to_vec(), value.to_vec())),
         }
-    }
+    });
     let put_number = |out: &mut Vec<u8>, number: usize| {
         let bytes = (number as u64).to_be_bytes();
         let (zeros, written) = bytes.split_at(8 - blocks.number);

@@ -256,11 +256,18 @@ pub(crate) fn is_connection_specific(name: &[u8]) -> bool {
     CONNECTION.contains(&name)
 }
 
-/// The fields of a head as these protocols send them: names in lower case, without connection-specific
-/// fields.
-pub(crate) fn sendable_fields(fields: &Fields) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
-    let lower = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-    lower.filter(|(name, value)| !is_connection_specific(name) && (name != b"te" || *value == b"trailers"))
+/// Gives the fields of a head as these protocols send them, one after the other: names in lower case, without
+/// connection-specific fields.
+pub(crate) fn sendable_fields(fields: &Fields, mut send: impl FnMut(&[u8], &[u8])) {
+    let mut lower = Vec::new();
+    for (name, value) in fields.iter() {
+        lower.clear();
+        lower.extend_from_slice(name);
+        lower.make_ascii_lowercase();
+        if !is_connection_specific(&lower) && (lower != b"te" || value == b"trailers") {
+            send(&lower, value);
+        }
+    }
 }
 
 /// The three digits of a status.

@@ -3,12 +3,27 @@
 use super::tables::STATIC;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 /// The overhead of an entry, in addition to its text (RFC 7541, section 4.1).
 const ENTRY_BYTES: usize = 32;
 
 /// A name and a value.
 pub(super) type TableField = (Bytes, Bytes);
+
+/// Where the static fields of each name stand, in the order of the names. Those of one name follow one another.
+static STATIC_NAMES: LazyLock<Vec<(&[u8], Range<usize>)>> = LazyLock::new(|| {
+    let mut names: Vec<(&[u8], Range<usize>)> = Vec::new();
+    for (at, (name, _)) in STATIC.iter().enumerate() {
+        match names.last_mut() {
+            Some((last, places)) if *last == name.as_bytes() => places.end = at + 1,
+            _ => names.push((name.as_bytes(), at..at + 1)),
+        }
+    }
+    names.sort_unstable_by_key(|(name, _)| *name);
+    names
+});
 
 /// The fields that have a number: the static ones, then the dynamic ones, newest first.
 #[derive(Debug)]
@@ -34,15 +49,19 @@ impl Table {
 
     /// The number of this field, or of one of this name: `(number, whether the value is the same)`.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<(usize, Match)> {
-        let fixed = STATIC.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-        let all = fixed.chain(self.dynamic.iter().map(|(name, value)| (&name[..], &value[..])));
-        let mut named = None;
-        for (at, (known, its_value)) in all.enumerate() {
+        let known = STATIC_NAMES.binary_search_by_key(&name, |(known, _)| *known);
+        let fixed = known.map_or(0..0, |at| STATIC_NAMES[at].1.clone());
+        if let Some(at) = fixed.clone().find(|at| STATIC[*at].1.as_bytes() == value) {
+            return Some((at + 1, Match::Field));
+        }
+        let mut named = (!fixed.is_empty()).then_some((fixed.start + 1, Match::Name));
+        for (at, (known, its_value)) in self.dynamic.iter().enumerate() {
             if known == name {
+                let index = STATIC.len() + at + 1;
                 if its_value == value {
-                    return Some((at + 1, Match::Field));
+                    return Some((index, Match::Field));
                 }
-                named = named.or(Some((at + 1, Match::Name)));
+                named = named.or(Some((index, Match::Name)));
             }
         }
         named
