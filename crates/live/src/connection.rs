@@ -6,12 +6,15 @@
 use crate::socket::Socket;
 use crate::tls_layer::TlsLayer;
 use crate::{Clock, Failure, Limits, SocketRecord};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use loadstone_http::{Protocol, TransportStream, Wire};
 use loadstone_load::{Closed, ConnId, Opened, Opener, Program};
 use loadstone_units::Time;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll};
+
+/// How much room there is for what is read from a connection at a time: the rest of a buffer counts if it is a quarter.
+const READ: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct SocketConnection {
@@ -39,8 +42,8 @@ pub(crate) struct SocketConnection {
     bytes_written: u64,
     /// Since when writes are blocked; `None` if nothing is pending.
     write_blocked_since: Option<Time>,
-    /// Storage that is used again and again.
-    wire: Wire,
+    /// How many of them have certainly been sent.
+    bytes_sent: u64,
     record: SocketRecord,
 }
 
@@ -122,8 +125,8 @@ impl SocketConnection {
             closed: None,
             close_reported: false,
             bytes_written: 0,
+            bytes_sent: 0,
             write_blocked_since: None,
-            wire: Wire::default(),
             record,
         };
         match socket {
@@ -148,16 +151,16 @@ impl SocketConnection {
         &self.record
     }
 
-    /// Reads once from the socket, and reports what came of it.
-    pub(crate) fn poll_read(&mut self, clock: &Clock, buffer: &mut [u8]) -> ReadEvents {
+    /// Reads once from the socket, and reports what came of it. What is read goes through `buffer`, which is left empty.
+    pub(crate) fn poll_read(&mut self, clock: &Clock, buffer: &mut BytesMut) -> ReadEvents {
         let was_connecting = self.state == OpenState::Connecting;
         let read = self.read(buffer);
         let connected = was_connecting && self.state != OpenState::Connecting;
         let mut events = ReadEvents { at: clock.now(), connected, opened: None, input: Bytes::new(), closed: None };
-        if let (Some(path), Some(socket), Ok(bytes @ [_, ..])) = (&mut self.record.path, &self.socket, &read) {
-            path.note_arrival(events.at, bytes.len() as u64, socket);
+        if let (Some(path), Some(socket), Ok(count @ 1..)) = (&mut self.record.path, &self.socket, &read) {
+            path.note_arrival(events.at, *count as u64, socket);
         }
-        match read.and_then(|bytes| self.process_input(bytes, &mut events)) {
+        match read.and_then(|_| self.process_input(buffer, &mut events)) {
             Err(failure) => self.fail(failure),
             Ok(()) => self.drop_if_done(),
         }
@@ -167,33 +170,36 @@ impl SocketConnection {
         events
     }
 
-    /// Takes what the socket has; nothing as long as it connects.
-    fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8], Failure> {
-        let Some(socket) = &self.socket else { return Ok(&[]) };
+    /// Takes what the socket has; nothing as long as it connects. How many bytes that is.
+    fn read(&mut self, buffer: &mut BytesMut) -> Result<usize, Failure> {
+        let Some(socket) = &self.socket else { return Ok(0) };
         if self.state == OpenState::Connecting {
             match socket.connected() {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(&[]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
                 result => result.map_err(|error| Failure::Unreachable(error.kind()))?,
             }
             self.state = OpenState::ShakingHands;
             self.tls.start_handshake();
         }
         if self.eof_read || !self.takes_input() {
-            return Ok(&[]);
+            return Ok(0);
         }
-        let most = self.tls.transport_room(self.max_data - self.received).min(buffer.len() as u64);
-        match socket.read(&mut buffer[..most as usize]) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(&[]),
+        if buffer.capacity() < READ / 4 {
+            buffer.reserve(READ);
+        }
+        let most = self.tls.transport_room(self.max_data - self.received).min(READ as u64);
+        match socket.read(buffer, most as usize) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
             Err(error) => Err(Failure::Io(error.kind())),
             Ok(count) => {
                 self.eof_read = count == 0;
-                Ok(&buffer[..count])
+                Ok(count)
             }
         }
     }
 
     /// Advances the handshake by `bytes`, or takes the content in them.
-    fn process_input(&mut self, bytes: &[u8], events: &mut ReadEvents) -> Result<(), Failure> {
+    fn process_input(&mut self, bytes: &mut BytesMut, events: &mut ReadEvents) -> Result<(), Failure> {
         if self.socket.is_none() || self.state == OpenState::Connecting {
             return Ok(());
         }
@@ -280,25 +286,31 @@ impl SocketConnection {
     /// Takes what the program gives and there is room for. What is less than `gathered` is left to [`Self::flush`].
     fn fill(&mut self, now: Time, conn: ConnId, program: &mut dyn Program, gathered: usize) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.wants_room()) else { return Ok(()) };
-        let mut room = socket.room(self.tls.pending().len() as u64)?;
-        let mut unsent = socket.lowat() - room;
+        let pending = self.tls.pending_len();
+        let mut unsent = self.bytes_written - self.bytes_sent;
+        // Who gathers does with less room than there may be, as long as that spares asking for it.
+        if gathered == 0 || socket.room_after(unsent + pending) == 0 {
+            unsent = socket.unsent(pending)?;
+            self.bytes_sent = self.bytes_written.saturating_sub(unsent);
+        }
+        unsent += pending;
+        let mut wire = Wire::default();
         loop {
-            let content_room = self.tls.content_room(room);
+            let content_room = self.tls.content_room(socket.room_after(unsent));
             if content_room == 0 {
                 return Ok(());
             }
-            program.poll_transmit(now, conn, TransportStream::TCP, content_room as usize, &mut self.wire);
-            if self.wire.is_empty() {
+            program.poll_transmit(now, conn, TransportStream::TCP, content_room as usize, &mut wire);
+            if wire.is_empty() {
                 self.wants_write = false;
                 return Ok(());
             }
-            assert!(self.wire.len() <= content_room, "a program put more on the wire than there was room for");
-            self.record.content += self.wire.len();
-            let before = self.tls.pending().len() as u64;
-            self.tls.write(&mut self.wire)?;
-            unsent += self.tls.pending().len() as u64 - before;
-            room = socket.room_after(unsent);
-            if self.tls.pending().len() >= gathered {
+            assert!(wire.len() <= content_room, "a program put more on the wire than there was room for");
+            self.record.content += wire.len();
+            let before = self.tls.pending_len();
+            self.tls.write(&mut wire)?;
+            unsent += self.tls.pending_len() - before;
+            if self.tls.pending_len() >= gathered as u64 {
                 write_pending(socket, &mut self.tls, &mut self.bytes_written)?;
             }
         }
@@ -320,7 +332,7 @@ impl SocketConnection {
 
     /// Whether there is something to write, now or when there is room.
     fn waits_for_room(&self) -> bool {
-        self.wants_room() || !self.tls.pending().is_empty()
+        self.wants_room() || self.tls.is_pending()
     }
 
     /// The peer's current deadline, and the failure to record when it passes.
@@ -424,10 +436,8 @@ pub(crate) fn alpn_name(protocol: Protocol) -> &'static [u8] {
 
 /// Writes what TLS has ready; counts the bytes that the socket takes.
 fn write_pending(socket: &Socket, tls: &mut TlsLayer, written: &mut u64) -> io::Result<()> {
-    while !tls.pending().is_empty() {
-        let count = socket.write(tls.pending())?;
-        tls.advance(count);
-        *written += count as u64;
+    while tls.is_pending() {
+        *written += tls.write_to(socket)? as u64;
     }
     Ok(())
 }
@@ -514,10 +524,10 @@ mod tests {
     #[test]
     fn a_handshake_is_waited_for_from_the_beginning() {
         with_accepted(Tls::V1_3, async |connection, _far| {
-            connection.poll_read(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut BytesMut::new());
             is_given_up(connection, at(1 + 3), &Failure::HandshakeTimeout);
             // The program is told, once.
-            let closed = [(); 2].map(|()| connection.poll_read(&Clock::start(), &mut [0; 100]).closed);
+            let closed = [(); 2].map(|()| connection.poll_read(&Clock::start(), &mut BytesMut::new()).closed);
             assert_eq!((closed, connection.is_alive()), ([Some(Closed::Failed), None], false));
         });
     }
@@ -525,7 +535,7 @@ mod tests {
     #[test]
     fn a_peer_without_a_deadline_is_waited_for_for_ever() {
         with_accepted(Tls::None, async |connection, _far| {
-            connection.poll_read(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut BytesMut::new());
             assert_eq!(connection.deadline(&LIMITS), Time::NEVER);
             assert!(!connection.expire(Time::NEVER, &LIMITS));
         });
@@ -534,7 +544,7 @@ mod tests {
     #[test]
     fn a_peer_that_reads_nothing_is_waited_for_since_the_last_write() {
         with_accepted(Tls::None, async |connection, _far| {
-            connection.poll_read(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut BytesMut::new());
             connection.want_write();
             // Each second it may send, until there is no room: the second before something was written.
             let (mut second, mut written) = (1, 0);
@@ -556,7 +566,7 @@ mod tests {
     #[test]
     fn a_peer_that_does_not_close_is_waited_for_since_the_program_did_even_while_it_reads() {
         with_accepted(Tls::None, async |connection, mut far| {
-            connection.poll_read(&Clock::start(), &mut [0; 100]);
+            connection.poll_read(&Clock::start(), &mut BytesMut::new());
             connection.close(at(20));
             connection.poll_write(at(21), ConnId(0), &mut AlwaysWriting, 0);
             assert_eq!(connection.write_half, WriteHalf::Shutdown);

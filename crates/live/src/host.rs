@@ -17,6 +17,7 @@ use crate::sleep::Sleep;
 use crate::socket::Socket;
 use crate::tls_layer::TlsLayer;
 use crate::{Bodies, Clock, Destinations, Error, Limits, PathNotes, PathRecord, Pattern, SocketRecord, Target};
+use bytes::BytesMut;
 use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
 use loadstone_load::{Action, ConnId, Program, Tag};
@@ -34,9 +35,6 @@ use tokio::task::{unconstrained, yield_now};
 
 /// How many bytes a host that gathers writes at once: a system call costs more than some records of TLS.
 const GATHERED: usize = 64 * 1024;
-/// The most bytes read from a connection in an iteration.
-const READ: usize = 64 * 1024;
-
 /// The most connections accepted in an iteration, so that a flood of them does not starve the others.
 const ACCEPTS: u32 = 256;
 
@@ -58,7 +56,8 @@ pub(crate) struct HostLoop<'a, P> {
     gathers: bool,
     sending: BTreeSet<ConnId>,
     timer: Sleep,
-    buffer: Box<[u8]>,
+    /// Where what is read goes through.
+    buffer: BytesMut,
     pub(crate) iterations: u64,
 }
 
@@ -78,7 +77,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
         acceptors: Vec<Acceptor>,
         connections: ConnectionTable,
     ) -> Result<Self, Error> {
-        let (timer, buffer) = (Sleep::new().map_err(Error::Runtime)?, vec![0; READ].into());
+        let (timer, buffer) = (Sleep::new().map_err(Error::Runtime)?, BytesMut::new());
         let server = destinations.and_then(|destinations| destinations.names.as_ref());
         let names = server.map(NameClient::new).transpose()?;
         let bodies = Rc::new(Pattern);
@@ -410,7 +409,7 @@ mod tests {
         }
 
         fn poll_transmit(&mut self, _: Time, _: ConnId, _: TransportStream, room: usize, out: &mut Wire) {
-            while matches!(self.first.read(&mut [0; READ]), Ok(1..)) {}
+            while matches!(self.first.read(&mut [0; GATHERED]), Ok(1..)) {}
             self.polls += 1;
             if self.polls == 100 {
                 self.second.write_all(b"?").unwrap();

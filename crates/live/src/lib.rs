@@ -78,6 +78,7 @@ mod load;
 mod name_client;
 mod opening;
 mod origin_urls;
+mod output_queue;
 mod path;
 mod pattern;
 mod probe;

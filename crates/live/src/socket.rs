@@ -1,5 +1,6 @@
 //! A socket as the driver needs it: never blocks, reports how much room it has, and what TCP did.
 
+use bytes::{BufMut, BytesMut};
 use loadstone_units::Bounded;
 use nix::errno::Errno;
 use nix::libc;
@@ -7,7 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, sockopt_impl};
 use socket2::{Domain, SockRef, Type};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
@@ -142,12 +143,13 @@ impl Socket {
         })
     }
 
-    /// How many bytes may be written, in addition to `pending` bytes that are not written yet:
-    /// [`ErrorKind::WouldBlock`] if there is no room.
-    pub(crate) fn room(&self, pending: u64) -> io::Result<u64> {
+    /// How many bytes are written and not sent yet: [`ErrorKind::WouldBlock`] if they and `pending` bytes that are not written
+    /// leave no room.
+    pub(crate) fn unsent(&self, pending: u64) -> io::Result<u64> {
         self.stream.try_io(Interest::WRITABLE, || {
-            let room = self.room_after(u64::from(self.info()?.unsent) + pending);
-            if room > 0 || self.is_writable()? { Ok(room) } else { Err(ErrorKind::WouldBlock.into()) }
+            let unsent = u64::from(self.info()?.unsent);
+            let has_room = self.room_after(unsent + pending) > 0 || self.is_writable()?;
+            if has_room { Ok(unsent) } else { Err(ErrorKind::WouldBlock.into()) }
         })
     }
 
@@ -158,29 +160,20 @@ impl Socket {
         Ok(poll(&mut look, PollTimeout::ZERO)? > 0)
     }
 
-    /// The limit of unsent bytes (TCP_NOTSENT_LOWAT).
-    pub(crate) fn lowat(&self) -> u64 {
-        self.lowat
-    }
-
     /// The room when `unsent` bytes are unsent.
     pub(crate) fn room_after(&self, unsent: u64) -> u64 {
         room(self.lowat, unsent)
     }
 
-    /// Reads what has arrived; 0 if the other end sends no more.
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.stream.try_read(buffer)?;
-        if count < buffer.len() {
+    /// Reads what has arrived, as far as the buffer has room, and `most` bytes; 0 if the other end sends no more.
+    pub(crate) fn read(&self, buffer: &mut BytesMut, most: usize) -> io::Result<usize> {
+        let most = most.min(buffer.capacity() - buffer.len());
+        let count = self.stream.try_read_buf(&mut buffer.limit(most))?;
+        if count < most {
             // That was all (epoll(7), question 9): the kernel need not be asked to say so.
             let _cleared: io::Result<()> = self.stream.try_io(Interest::READABLE, || Err(ErrorKind::WouldBlock.into()));
         }
         Ok(count)
-    }
-
-    /// Writes as much as the socket takes.
-    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.try_write(bytes)
     }
 
     /// Sends a FIN after what was written.
@@ -209,6 +202,24 @@ impl Socket {
     pub(crate) fn info(&self) -> io::Result<Info> {
         let words = getsockopt(&self.stream, TcpInfo)?;
         Ok(Info { unsent: words[NOTSENT_BYTES], retransmissions: words[TOTAL_RETRANS] })
+    }
+}
+
+/// Writes as much as the socket takes.
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.try_write(bytes)
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        match pieces {
+            [piece] => self.stream.try_write(piece),
+            _ => self.stream.try_write_vectored(pieces),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -1,11 +1,16 @@
 //! The layer between content and socket: TLS, or nothing. Bytes in, bytes out; it never waits.
 
 use crate::Bodies;
-use bytes::Bytes;
+use crate::output_queue::OutputQueue;
+use crate::socket::Socket;
+use bytes::{Bytes, BytesMut};
 use loadstone_http::{Chunk, Wire};
 use loadstone_net::tls::Tls;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::rc::Rc;
+
+/// Content shorter than this is copied when it has come, so that little of it never keeps much memory.
+const COPIED: usize = 4096;
 
 /// The message that TLS 1.3 sends for the sake of old middleboxes (RFC 8446, appendix D.4), as a record.
 const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
@@ -20,21 +25,22 @@ pub(crate) struct TlsLayer {
     tls_overhead: Tls,
     /// A close_notify alert has come.
     peer_has_closed: bool,
-    /// Bytes for the socket.
-    out: Vec<u8>,
-    /// How many of them have been written.
-    written: usize,
-    /// Storage that is used again and again.
-    content: Vec<u8>,
-    chunks: Vec<Chunk>,
+    /// Bytes for the socket, without TLS all of them; of TLS those that go before its records of content.
+    out: OutputQueue,
+    /// The bytes of the records that TLS has ready, by what each adds to its content.
+    sealed: u64,
 }
 
 impl TlsLayer {
     /// Plain TCP, or `tls`, whose handshake is to come.
     pub(crate) fn new(tls: Option<rustls::Connection>, bodies: Rc<dyn Bodies>) -> TlsLayer {
-        let tls = tls.map(Box::new);
-        let (out, content, chunks) = (Vec::new(), Vec::new(), Vec::new());
-        TlsLayer { tls, bodies, tls_overhead: Tls::None, peer_has_closed: false, out, written: 0, content, chunks }
+        let tls = tls.map(|mut tls| {
+            // How much is written at a time is decided by the room of the socket.
+            tls.set_buffer_limit(None);
+            Box::new(tls)
+        });
+        let out = OutputQueue::default();
+        TlsLayer { tls, bodies, tls_overhead: Tls::None, peer_has_closed: false, out, sealed: 0 }
     }
 
     /// Starts the handshake, if this end is the client.
@@ -63,10 +69,11 @@ impl TlsLayer {
     }
 
     /// Takes what has arrived; returns the content that it completes.
-    pub(crate) fn handle_input(&mut self, mut input: &[u8]) -> Result<Bytes, rustls::Error> {
-        let Some(tls) = &mut self.tls else { return Ok(Bytes::copy_from_slice(input)) };
+    pub(crate) fn handle_input(&mut self, arrived: &mut BytesMut) -> Result<Bytes, rustls::Error> {
+        let Some(tls) = &mut self.tls else { return Ok(take_content(arrived)) };
         let mut content = Vec::new();
         let mut result = Ok(());
+        let mut input = &arrived[..];
         while !input.is_empty() && result.is_ok() && !self.peer_has_closed {
             result = match tls.read_tls(&mut input) {
                 Err(error) => Err(rustls::Error::General(error.to_string())),
@@ -78,6 +85,7 @@ impl TlsLayer {
                 }),
             };
         }
+        arrived.clear();
         self.tls_overhead = match tls.protocol_version() {
             Some(rustls::ProtocolVersion::TLSv1_2) => Tls::V1_2,
             _ => Tls::V1_3,
@@ -102,26 +110,22 @@ impl TlsLayer {
     /// # Errors
     /// If a body does not have the bytes any more: [`ErrorKind::UnexpectedEof`].
     pub(crate) fn write(&mut self, wire: &mut Wire) -> io::Result<()> {
-        let to = if self.tls.is_some() { &mut self.content } else { &mut self.out };
-        to.reserve(wire.len() as usize);
-        wire.take(wire.len(), &mut self.chunks);
-        for chunk in self.chunks.drain(..) {
-            match chunk {
-                Chunk::Bytes(bytes) => to.extend_from_slice(&bytes),
-                Chunk::Run { body, offset, len } => {
-                    let end = to.len() + len as usize;
-                    self.bodies.append(body, offset, len, to);
-                    if to.len() != end {
-                        return Err(ErrorKind::UnexpectedEof.into());
-                    }
-                }
+        let Some(tls) = &mut self.tls else {
+            while let Some(chunk) = wire.pop() {
+                self.out.push(real_bytes(&*self.bodies, chunk)?);
             }
+            return Ok(());
+        };
+        let len = wire.len();
+        let mut pieces = Vec::new();
+        while let Some(chunk) = wire.pop() {
+            pieces.push(real_bytes(&*self.bodies, chunk)?);
         }
-        if let Some(tls) = &mut self.tls {
-            tls.writer().write_all(&self.content).expect("its buffer is empty and takes a record");
-            self.content.clear();
-            self.flush_tls();
-        }
+        let slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        let taken = tls.writer().write_vectored(&slices)?;
+        assert_eq!(taken as u64, len, "TLS has no limit of its own");
+        let records = self.tls_overhead.records(len);
+        self.sealed += records.map(|record| record + self.tls_overhead.overhead()).sum::<u64>();
         Ok(())
     }
 
@@ -133,34 +137,65 @@ impl TlsLayer {
         }
     }
 
-    /// The bytes to be written to the socket.
-    pub(crate) fn pending(&self) -> &[u8] {
-        let pending = &self.out[self.written..];
+    /// Whether there is something for the socket.
+    pub(crate) fn is_pending(&self) -> bool {
         // Browsers send ChangeCipherSpec together with their next flight; rustls makes it earlier, so it is held back.
-        if self.is_handshaking() && pending == CHANGE_CIPHER_SPEC { &[] } else { pending }
+        let is_held_back = || self.is_handshaking() && self.out.is(&CHANGE_CIPHER_SPEC);
+        let has_records = || self.tls.as_ref().is_some_and(|tls| tls.wants_write());
+        if self.out.is_empty() { has_records() } else { !is_held_back() }
     }
 
-    /// The first `count` of them have been written.
-    pub(crate) fn advance(&mut self, count: usize) {
-        self.written += count;
-        if self.written == self.out.len() {
-            self.out.clear();
-            self.written = 0;
-        }
+    /// How many bytes there are for the socket.
+    pub(crate) fn pending_len(&self) -> u64 {
+        self.out.len() as u64 + self.sealed
+    }
+
+    /// Writes as much as the socket takes at a time. How many bytes it has taken.
+    pub(crate) fn write_to(&mut self, mut socket: &Socket) -> io::Result<usize> {
+        let Some(tls) = self.tls.as_mut().filter(|_| self.out.is_empty()) else { return self.out.write_to(socket) };
+        let count = tls.write_tls(&mut socket)?;
+        self.sealed = if tls.wants_write() { self.sealed.saturating_sub(count as u64) } else { 0 };
+        Ok(count)
     }
 
     /// Frees its buffers if they are empty: of many connections most are idle, or wait for a peer that does not read.
     pub(crate) fn free_buffers(&mut self) {
         if self.out.is_empty() {
-            (self.out, self.content) = (Vec::new(), Vec::new());
+            self.out = OutputQueue::default();
         }
     }
 
-    /// Takes the records that TLS has made for the socket.
+    /// Takes what TLS has ready for the socket.
     fn flush_tls(&mut self) {
         let Some(tls) = &mut self.tls else { return };
         while tls.wants_write() {
             let _all: io::Result<usize> = tls.write_tls(&mut self.out);
+        }
+        self.sealed = 0;
+    }
+}
+
+/// Takes the content that has arrived, without TLS.
+fn take_content(arrived: &mut BytesMut) -> Bytes {
+    if arrived.len() >= COPIED {
+        return arrived.split().freeze();
+    }
+    let content = Bytes::copy_from_slice(arrived);
+    arrived.clear();
+    content
+}
+
+/// The bytes of a chunk.
+///
+/// # Errors
+/// If its body does not have them any more.
+fn real_bytes(bodies: &dyn Bodies, chunk: Chunk) -> io::Result<Bytes> {
+    match chunk {
+        Chunk::Bytes(bytes) => Ok(bytes),
+        Chunk::Run { body, offset, len } => {
+            let mut bytes = Vec::with_capacity(len as usize);
+            bodies.append(body, offset, len, &mut bytes);
+            if bytes.len() as u64 == len { Ok(bytes.into()) } else { Err(ErrorKind::UnexpectedEof.into()) }
         }
     }
 }
@@ -180,15 +215,15 @@ mod tests {
         let mut client = TlsLayer::new(Some(client.connect()), Rc::new(Pattern));
         let mut server = TlsLayer::new(Some(ServerConnection::new(server).unwrap().into()), Rc::new(Pattern));
         client.start_handshake();
-        server.handle_input(client.pending()).unwrap();
-        client.advance(client.pending().len());
+        server.handle_input(&mut BytesMut::from(&client.out.take()[..])).unwrap();
         // As it comes in segments, with the server's hello in the first.
-        let flight = server.pending().to_vec();
+        let flight = server.out.take();
         for segment in flight.chunks(1448) {
-            assert_eq!((client.is_handshaking(), client.pending().len()), (true, 0));
-            client.handle_input(segment).unwrap();
+            assert_eq!((client.is_handshaking(), client.is_pending()), (true, false));
+            client.handle_input(&mut BytesMut::from(segment)).unwrap();
         }
-        assert!(!client.is_handshaking());
-        assert!(client.pending().starts_with(&CHANGE_CIPHER_SPEC) && client.pending().len() > 60);
+        assert!(!client.is_handshaking() && client.is_pending());
+        let flight = client.out.take();
+        assert!(flight.starts_with(&CHANGE_CIPHER_SPEC) && flight.len() > 60);
     }
 }
