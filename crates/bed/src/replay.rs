@@ -176,7 +176,7 @@ impl Replayer {
             return Err(ReplayError::Stopped);
         }
         let connections = loaded.connections.clone();
-        let paths: Vec<&PathRecord> = connections.iter().filter_map(|end| end.path.as_ref()).collect();
+        let paths: Vec<&PathRecord> = connections.iter().filter_map(|end| end.path.as_deref()).collect();
         let busiest = busiest_of_paths(paths.iter().copied(), BUSIEST_MOMENT.0, BUSIEST_MOMENT.1);
         let is_late = loaded.end.is_none();
         let outcome = self.outcome(plan.page(), seed, loaded);
@@ -218,7 +218,7 @@ impl Replayer {
         let (marks, joined) = join(loaded, &[]);
         let marks = marks.counted_from(origin);
         let plt = ended.counted_from(origin);
-        let counts = |count: fn(&PathRecord) -> u64| ends.iter().filter_map(|end| end.path.as_ref()).map(count).sum();
+        let counts = |count: fn(&PathRecord) -> u64| ends.iter().filter_map(|end| end.path.as_deref()).map(count).sum();
         let records: Vec<ConnectionRecord> = ends.iter().map(|end| record(end, origin)).collect();
         let heads = self.servers.first().map_or(0, |server| head_bytes(server.address.ip()));
         let (packets_down, packets_up): (u64, u64) =

@@ -130,11 +130,10 @@ impl Wire {
         }
     }
 
-    /// Takes the first chunk off.
-    pub fn pop(&mut self) -> Option<Chunk> {
-        let first = self.chunks.pop_front()?;
-        self.len -= first.len();
-        Some(first)
+    /// Takes all chunks off.
+    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = Chunk> {
+        self.len = 0;
+        self.chunks.drain(..)
     }
 
     /// Moves the first `count` bytes to the end of `to`.
@@ -175,9 +174,7 @@ impl Wire {
 
     /// Takes everything.
     pub fn take_all(&mut self) -> Vec<Chunk> {
-        let mut out = Vec::new();
-        self.take(self.len, &mut out);
-        out
+        self.drain().collect()
     }
 }
 

@@ -135,8 +135,8 @@ pub(crate) struct Remembering<C: Codec> {
     memory: Arc<Memory<C>>,
     /// The state it is in, if the tree has it: one that goes alone from the beginning has none.
     at: Option<u32>,
-    /// The codec itself, once it was needed.
-    own: Option<C>,
+    /// The codec itself, once it was needed. Boxed, since most sessions of a busy server have asked nothing yet.
+    own: Option<Box<C>>,
 }
 
 impl<C: Codec> Remembering<C> {
@@ -170,7 +170,7 @@ impl<C: Codec> Remembering<C> {
 
     fn codec(&mut self) -> &mut C {
         let (memory, at) = (&self.memory, self.at);
-        self.own.get_or_insert_with(|| memory.retrace(at.unwrap_or(0)))
+        self.own.get_or_insert_with(|| Box::new(memory.retrace(at.unwrap_or(0))))
     }
 }
 

@@ -298,6 +298,10 @@ impl<F: Framing> Streams<F> {
         }
         if self.control_queue.is_empty() {
             self.abuse.note_flushed();
+            if self.open_streams.is_empty() {
+                // Of many connections most are idle.
+                self.control_queue = Wire::default();
+            }
         }
         room
     }

@@ -16,7 +16,7 @@ use crate::name_client::NameClient;
 use crate::sleep::Sleep;
 use crate::socket::Socket;
 use crate::tls_layer::TlsLayer;
-use crate::{Bodies, Clock, Destinations, Error, Limits, PathNotes, PathRecord, Pattern, SocketRecord, Target};
+use crate::{Bodies, Clock, Destinations, Error, Limits, PathNotes, Pattern, SocketRecord, Target};
 use bytes::BytesMut;
 use loadstone_http::{Chunk, TransportStream};
 use loadstone_load::page::HostId;
@@ -341,7 +341,7 @@ impl<'a, P: Program> HostLoop<'a, P> {
         let client = socket.as_ref().ok().and_then(Socket::local_address);
         let tls = TlsLayer::new(target.tls.as_ref().map(|tls| tls.connect()), self.bodies.clone());
         let mut record = SocketRecord::new(conn, to, target.address, client, now);
-        record.path = (destinations.path_notes == PathNotes::Kept).then(PathRecord::default);
+        record.path = (destinations.path_notes == PathNotes::Kept).then(Box::default);
         self.connections.add(conn, SocketConnection::opening(socket, tls, target.protocol, record));
         self.program.handle_opening(now, conn, tag);
         Ok(())

@@ -38,8 +38,8 @@ pub struct SocketRecord {
     pub content: u64,
     /// Segments retransmitted from here.
     pub retransmissions: u64,
-    /// What it told of the path, where that is kept.
-    pub path: Option<PathRecord>,
+    /// What it told of the path, where that is kept; boxed, since a server keeps none of many connections.
+    pub path: Option<Box<PathRecord>>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
 }

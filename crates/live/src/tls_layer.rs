@@ -110,15 +110,16 @@ impl TlsLayer {
     /// # Errors
     /// If a body does not have the bytes any more: [`ErrorKind::UnexpectedEof`].
     pub(crate) fn write(&mut self, wire: &mut Wire) -> io::Result<()> {
+        let len = wire.len();
+        let chunks = wire.drain();
         let Some(tls) = &mut self.tls else {
-            while let Some(chunk) = wire.pop() {
+            for chunk in chunks {
                 self.out.push(real_bytes(&*self.bodies, chunk)?);
             }
             return Ok(());
         };
-        let len = wire.len();
-        let mut pieces = Vec::new();
-        while let Some(chunk) = wire.pop() {
+        let mut pieces = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
             pieces.push(real_bytes(&*self.bodies, chunk)?);
         }
         let slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();

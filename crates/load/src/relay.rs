@@ -192,8 +192,9 @@ impl Relay {
         if matches!(event, Event::Refused { .. }) && self.try_again((conn, id), Wanted::Any) {
             return;
         }
-        let protocol = self.links.get(&conn).map_or(Protocol::Http1, |link| link.protocol());
-        let peer = self.links.get(&conn).and_then(|link| link.peers.get(&id)).and_then(|peer| peer.place);
+        let link = self.links.get(&conn);
+        let protocol = link.map_or(Protocol::Http1, |link| link.protocol());
+        let peer = link.and_then(|link| link.peers.get(&id)).and_then(|peer| peer.place);
         if let Some((CACHE, fill)) = peer {
             return self.handle_fill_event((conn, id), FillId(fill.0), event);
         }
@@ -416,8 +417,14 @@ impl Program for Relay {
         self.now = now;
         self.checks.poll_transmit(now, conn, room, out);
         let Some(link) = self.links.get_mut(&conn) else { return };
+        let before = out.len();
         link.session().poll_transmit(now, on, room, out);
-        for ((other, stream), bytes) in link.poll_passed(now) {
+        let passed = link.poll_passed(now);
+        if out.len() == before && passed.is_empty() && !link.has_output() {
+            // Drivers ask until there is nothing more: then nothing has changed.
+            return;
+        }
+        for ((other, stream), bytes) in passed {
             if let Some(link) = self.links.get_mut(&other) {
                 link.stirred = now;
                 link.peers.entry(stream).and_modify(|peer| peer.stirred = now);

@@ -12,7 +12,8 @@ const MAX_FRAMES: usize = 128;
 /// Joins them. Between the first frame of a block and its last nothing else may come.
 #[derive(Debug)]
 pub(super) struct Joiner<T> {
-    begun: Option<Begun<T>>,
+    /// Boxed, since nearly all blocks come in one frame.
+    begun: Option<Box<Begun<T>>>,
 }
 
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl<T> Joiner<T> {
         if lead.has(END_HEADERS) {
             return Some((lead, what, fragment));
         }
-        self.begun = Some(Begun { lead, what, block: fragment.into(), frames: 1 });
+        self.begun = Some(Box::new(Begun { lead, what, block: fragment.into(), frames: 1 }));
         None
     }
 

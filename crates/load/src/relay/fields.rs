@@ -3,9 +3,10 @@
 use super::Forwarding;
 use super::rejection::Rejection;
 use super::requester::Requester;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use core::net::IpAddr;
 use loadstone_http::{Fields, Protocol, RequestHead, ResponseHead, content_length};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What it calls itself (RFC 9110, section 7.6.3).
@@ -60,7 +61,7 @@ pub(super) fn forwarded(
     forwarding: Forwarding,
 ) -> Result<Forwarded, Rejection> {
     let length = content_length(&head.fields).map_err(|_| Rejection::Malformed)?;
-    let mut kept: Vec<(&[u8], Bytes)> = Vec::with_capacity(head.fields.len() + 3);
+    let mut kept: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::with_capacity(head.fields.len() + 3);
     let mut cookies: Vec<&[u8]> = Vec::new();
     let mut cookie_at = None;
     for (name, value) in passed_on(&head.fields) {
@@ -71,7 +72,7 @@ pub(super) fn forwarded(
         if name.eq_ignore_ascii_case(b"max-forwards")
             && let Some(hops) = max_forwards(head)
         {
-            kept.push((name, hops.saturating_sub(1).to_string().into()));
+            kept.push((name, Cow::Owned(hops.saturating_sub(1).to_string().into())));
             continue;
         }
         if name.eq_ignore_ascii_case(b"cookie") {
@@ -81,15 +82,15 @@ pub(super) fn forwarded(
             }
             cookie_at = Some(kept.len());
         }
-        kept.push((name, Bytes::copy_from_slice(value)));
+        kept.push((name, Cow::Borrowed(value)));
     }
     if let Some(at) = cookie_at.filter(|_| cookies.len() > 1) {
-        kept[at].1 = cookies.join(&b"; "[..]).into();
+        kept[at].1 = Cow::Owned(cookies.join(&b"; "[..]));
     }
-    kept.extend(length.map(|length| (&b"content-length"[..], length.to_string().into())));
-    kept.push((b"via", via(client.protocol).into()));
+    kept.extend(length.map(|length| (&b"content-length"[..], Cow::Owned(length.to_string().into()))));
+    kept.push((b"via", Cow::Owned(via(client.protocol))));
     if let Forwarding::Client(scheme) = forwarding {
-        kept.push((b"forwarded", forwarded_element(head, client.address, scheme.name())));
+        kept.push((b"forwarded", Cow::Owned(forwarded_element(head, client.address, scheme.name()))));
     }
     let [method, path] = [&head.method, &head.path].map(|part| Bytes::copy_from_slice(part));
     // Names of hosts are the same in any case: what a cache takes for one request is one for the origin, too.
@@ -120,7 +121,7 @@ pub(super) fn returned(head: &ResponseHead, protocol: Protocol) -> Result<Arc<Re
     let via = via(protocol);
     let kept = passed_on(&head.fields)
         .filter(|(name, _)| !name.eq_ignore_ascii_case(b"content-length") || std::mem::take(&mut takes_length));
-    Ok(Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain([(&b"via"[..], via.as_bytes())])))))
+    Ok(Arc::new(ResponseHead::new(head.status, Fields::from_pairs(kept.chain([(&b"via"[..], &via[..])])))))
 }
 
 /// Trailers as they go on: what the head may not say, they may not say either.
@@ -129,7 +130,7 @@ pub(super) fn passed_trailers(fields: &Fields) -> Fields {
 }
 
 /// What Via says of a message that came over this protocol (RFC 9110, section 7.6.3).
-fn via(received: Protocol) -> String {
+fn via(received: Protocol) -> Vec<u8> {
     let received = match received {
         Protocol::Http1 | Protocol::Http1Pipelining => "1.1",
         Protocol::H2 => "2",
@@ -137,7 +138,7 @@ fn via(received: Protocol) -> String {
         Protocol::Spdy3 => "SPDY/3",
         Protocol::Spdy31 => "SPDY/3.1",
     };
-    format!("{received} {PSEUDONYM}")
+    [received, PSEUDONYM].join(" ").into()
 }
 
 /// By how many intermediaries a request may still be passed on (RFC 9110, section 7.6.2).
@@ -157,16 +158,12 @@ pub(super) fn came_through_a_relay(fields: &Fields) -> bool {
 }
 
 /// What is known of a client (RFC 7239, section 4).
-fn forwarded_element(head: &RequestHead, address: IpAddr, scheme: &str) -> Bytes {
-    let mut element = BytesMut::new();
+fn forwarded_element(head: &RequestHead, address: IpAddr, scheme: &str) -> Vec<u8> {
     let node = match address.to_canonical() {
         IpAddr::V4(address) => format!("for={address};host=\""),
         IpAddr::V6(address) => format!("for=\"[{address}]\";host=\""),
     };
-    element.put_slice(node.as_bytes());
-    element.put_slice(&head.authority.to_ascii_lowercase());
-    element.put_slice(format!("\";proto={scheme}").as_bytes());
-    element.freeze()
+    [node.as_bytes(), &head.authority.to_ascii_lowercase(), b"\";proto=", scheme.as_bytes()].concat()
 }
 
 /// Whether it is what servers believe of a client, or looks like what frames and routes a message.

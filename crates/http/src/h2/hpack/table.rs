@@ -49,22 +49,24 @@ impl Table {
 
     /// The number of this field, or of one of this name: `(number, whether the value is the same)`.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<(usize, Match)> {
-        let known = STATIC_NAMES.binary_search_by_key(&name, |(known, _)| *known);
-        let fixed = known.map_or(0..0, |at| STATIC_NAMES[at].1.clone());
-        if let Some(at) = fixed.clone().find(|at| STATIC[*at].1.as_bytes() == value) {
-            return Some((at + 1, Match::Field));
+        // What is static is never added, so it makes no difference where a field is looked for first: here most are. Most others
+        // have other lengths, so most of the text is not looked at.
+        let is_it = |(its_name, its_value): &TableField| {
+            its_value.len() == value.len() && its_name.len() == name.len() && its_value == value && its_name == name
+        };
+        if let Some(at) = self.dynamic.iter().position(is_it) {
+            return Some((STATIC.len() + at + 1, Match::Field));
         }
-        let mut named = (!fixed.is_empty()).then_some((fixed.start + 1, Match::Name));
-        for (at, (known, its_value)) in self.dynamic.iter().enumerate() {
-            if known == name {
-                let index = STATIC.len() + at + 1;
-                if its_value == value {
-                    return Some((index, Match::Field));
-                }
-                named = named.or(Some((index, Match::Name)));
-            }
+        if let Ok(known) = STATIC_NAMES.binary_search_by_key(&name, |(known, _)| *known) {
+            let mut places = STATIC_NAMES[known].1.clone();
+            let first = places.start;
+            return Some(match places.find(|at| STATIC[*at].1.as_bytes() == value) {
+                Some(at) => (at + 1, Match::Field),
+                None => (first + 1, Match::Name),
+            });
         }
-        named
+        let at = self.dynamic.iter().position(|(its_name, _)| its_name == name)?;
+        Some((STATIC.len() + at + 1, Match::Name))
     }
 
     /// Adds a field, which becomes the newest; the oldest leave until it fits. One that is larger
