@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -151,6 +152,36 @@ def test_what_was_painted_is_asked_when_the_load_is_over(server: Server, record:
     names = {node["name"] for node in graph["compute"]}
     assert names >= {"DOMContentLoaded", "first contentful paint", "largest contentful paint"}
     assert graph["view_pixels"] == page["_viewPixels"]
+
+
+def test_the_last_of_several_loads_is_filmed(server: Server, record: Record) -> None:
+    """The left half of the page is black at once, the right half when a script comes, a second later."""
+
+    def late(handler: Handler) -> None:
+        sleep(1)
+        script = b"document.getElementById('right').hidden = false"
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(script)))
+        handler.end_headers()
+        handler.wfile.write(script)
+
+    half = "style='position: absolute; top: 0; width: 50%; height: 100%; background: black;"
+    halves = f"<div {half} left: 0'>x</div><div id=right hidden {half} right: 0'></div>"
+    url = server.page(f"{halves}<script async src=late.js></script>")
+    server.pages["/late.js"] = late
+    made = record(url, runs=2)
+    assert [load.filmed for load in made.loads] == [False, True]
+    first, filmed = json.loads(made.extra(archive.HAR))["log"]["pages"]
+    assert "_viewSteps" not in first
+    left, right = filmed["_viewSteps"]
+    assert (left["share"], right["share"]) == (pytest.approx(0.5, abs=0.01), pytest.approx(0.5, abs=0.01))
+    assert left["ms"] < 1000 < right["ms"] < made.loads[1].onload_ms + 300
+    assert not any(one["method"].startswith("Page.screencast") for one in events(made, 2))
+    graph = json.loads(graph_of(made, keep_secrets=True).to_json())
+    assert [node["view_share"] for node in graph["compute"] if "view_share" in node] == [
+        left["share"],
+        right["share"],
+    ]
 
 
 def test_what_a_script_loads_is_known_by_its_stack(server: Server, record: Record) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.recording import Archive, BodyState, tracing
 from loadstone.recording.archive import LoadNote
+from loadstone.recording.film import Picture, Step, speed_index_ms, steps
 from loadstone.recording.har_file import HarLoad, har
 from loadstone.recording.masking import Mask
 from loadstone.recording.network_log import Hop, NetworkLog, exchange_of
@@ -182,6 +183,35 @@ def test_what_came_from_the_cache_is_known_although_workers_do_not_say(
 @pytest.mark.parametrize("answer", [{}, {"result": {"value": None}}, {"result": {"value": {"view": "x"}}}])
 def test_a_page_that_does_not_say_what_it_painted_has_painted_nothing(answer: dict[str, Any]) -> None:
     assert Painting.of(answer) == Painting()
+
+
+# --- the film ---
+
+
+def _picture(at: float, complete: float, **changed: int) -> Picture:
+    return Picture(at, complete, changed)
+
+
+def test_the_speed_index_is_the_mean_moment_of_completeness() -> None:
+    shown = [_picture(10.1, 0.0), _picture(10.2, 0.5), _picture(10.6, 1.0)]
+    assert speed_index_ms(shown, 10) == pytest.approx(0.5 * 200 + 0.5 * 600)
+    assert speed_index_ms([], 10) is None
+
+
+def test_steps_are_what_is_there_for_good_by_the_places_that_changed() -> None:
+    shown = [
+        _picture(10.1, 0.25, here=3, there=1),
+        _picture(10.2, 0.75, here=1),
+        _picture(10.3, 0.5, there=9),
+        _picture(10.4, 1.0, there=5),
+    ]
+    assert steps(shown, 10) == [
+        Step(100, 0.0625, "there"),
+        Step(100, 0.1875, "here"),
+        Step(200, 0.25, "here"),
+        Step(400, 0.5, "there"),
+    ]
+    assert steps([], 10) == []
 
 
 # --- the trace ---

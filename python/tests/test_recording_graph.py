@@ -112,6 +112,23 @@ def _script_ms(page: pages.Page) -> float:
     return ms
 
 
+def test_the_load_that_was_filmed_is_the_base(tmp_path: Path) -> None:
+    made = _recording({1: 900.0, 2: 700.0, 3: 800.0})
+    made = replace(made, loads=[replace(one, filmed=one.number == 1) for one in made.loads])
+    har = json.loads(made.extra(archive.HAR))
+    har["log"]["pages"][0] |= {"_viewSteps": [{"ms": 20.0, "share": 1.0, "of": ""}]}
+    made = made.with_extra(archive.HAR, json.dumps(har).encode())
+    path = tmp_path / "page.wacz"
+    with path.open("wb") as out:
+        made.write(out)
+    again = Archive.read(str(path))
+    assert [one.filmed for one in again.loads] == [True, False, False]
+    page = json.loads(graph_of(again).to_json())
+    assert [node["name"] for node in page["compute"] if node.get("view_share") == 1] == ["view 1"]
+    other = json.loads(graph_of(again, 2).to_json())
+    assert not [node for node in other["compute"] if "view_share" in node]
+
+
 def test_complete_loads_are_put_together_unless_one_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, {1: 900.0, 2: 700.0, 3: 800.0, 4: None})
     assert _script_ms(pages.read(path)) == 20

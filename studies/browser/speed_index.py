@@ -7,93 +7,53 @@ the browser tells what it shows. See README.md.
 """
 
 import argparse
-import base64
-import io
 import json
 import statistics
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import others
 from measure import FLIGHTS, SITES, build, recorded, run, say, start_of
-from PIL import Image, ImageChops
 
 from loadstone.browser import local
 from loadstone.browser.chromium import Chromium
+from loadstone.recording.film import REST_S, Film, speed_index_ms
 
 NETWORK, PROTOCOL, LOADS = "10/1mbit,100ms", "h2", 5
 PATIENCE_S = 60.0
-REST_S = 0.3
-"""How long the film goes on after the load event: a picture of it may be under way."""
-ALIKE = 12
-"""By how much of 255 a pixel may differ from the last picture and be the same: JPEG is not exact."""
-
-Film = list[tuple[float, Image.Image]]
-"""Pictures, each with when it was shown, in ms since the navigation began."""
 
 
-def film(chromium: Chromium, url: str) -> Film:
-    """Load a page, cold, and keep what is shown."""
+def in_one_load(chromium: Chromium, url: str) -> float | None:
+    """Load a page, cold, and give its Speed Index until its load event, in ms."""
     devtools, until = chromium.devtools, monotonic() + PATIENCE_S
-    call, shown = devtools.call, []
+    call = devtools.call
     context = call("Target.createBrowserContext", until)["browserContextId"]
     target = call("Target.createTarget", until, url="about:blank", browserContextId=context)["targetId"]
     session = call("Target.attachToTarget", until, targetId=target, flatten=True)["sessionId"]
-
-    def take(event: dict[str, Any]) -> None:
-        if event["method"] == "Page.screencastFrame":
-            shown.append(event["params"])
-            devtools.post("Page.screencastFrameAck", until, session, sessionId=event["params"]["sessionId"])
-
-    devtools.listener = take
     call("Page.enable", until, session)
-    call("Page.startScreencast", until, session, format="jpeg", quality=80, everyNthFrame=1)
+    film = Film(devtools, session)
+    devtools.listener = film.take
     call("Page.navigate", until, session, url=url)
     devtools.event("Page.loadEventFired", until, session)
     rest = monotonic() + REST_S
     while (now := monotonic()) < rest:
         devtools.hear(min(rest, now + REST_S))
     origin = call("Runtime.evaluate", until, session, expression="performance.timeOrigin", returnByValue=True)
+    began = origin["result"]["value"] / 1e3
+    pictures = film.pictures(target, [], until, (began, float("inf")))
     devtools.listener = None
     call("Target.disposeBrowserContext", until, browserContextId=context)
     devtools.forget()
-    began = origin["result"]["value"]
-    return [
-        (one["metadata"]["timestamp"] * 1000 - began, Image.open(io.BytesIO(base64.b64decode(one["data"]))))
-        for one in shown
-    ]
-
-
-def speed_index_ms(pictures: Film) -> float | None:
-    """Give when the mean pixel of those that change was as it is in the last picture."""
-    before = [picture for at, picture in pictures if at <= 0]
-    seen = [(at, picture.convert("RGB")) for at, picture in pictures if at > 0]
-    if not seen:
-        return None
-    last = seen[-1][1]
-    blank = before[-1].convert("RGB") if before else Image.new("RGB", last.size, "white")
-    if not (whole := _unlike(blank, last)):
-        return None
-    index, since, missing = 0.0, 0.0, 1.0
-    for at, picture in seen:
-        index += (at - since) * missing
-        since, missing = at, _unlike(picture, last) / whole
-    return index
-
-
-def _unlike(picture: Image.Image, last: Image.Image) -> int:
-    apart = ImageChops.difference(picture.resize(last.size), last).convert("L")
-    return sum(apart.histogram()[ALIKE:])
+    return speed_index_ms(pictures, began)
 
 
 def filmed(url: str, loads: int) -> list[float | None]:
     """Give the Speed Index of some loads in one browser."""
     with local.started(local.program()) as chromium:
         chromium.warm_up()
-        return [speed_index_ms(film(chromium, url)) for _ in range(loads)]
+        return [in_one_load(chromium, url) for _ in range(loads)]
 
 
 def in_chromium(built: Path, folder: Path) -> float | None:

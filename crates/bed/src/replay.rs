@@ -216,7 +216,7 @@ impl Replayer {
         let (began, ends) = (loaded.began, loaded.connections.clone());
         let origin = ends.iter().map(|end| end.opened).min().unwrap_or(began);
         let (marks, joined) = join(loaded, &[]);
-        let marks = marks.counted_from(origin);
+        let mut marks = marks.counted_from(origin);
         let plt = ended.counted_from(origin);
         let counts = |count: fn(&PathRecord) -> u64| ends.iter().filter_map(|end| end.path.as_deref()).map(count).sum();
         let records: Vec<ConnectionRecord> = ends.iter().map(|end| record(end, origin)).collect();
@@ -234,6 +234,7 @@ impl Replayer {
             bytes_up: counts(|path| path.counts.bytes_out) + heads * packets_up,
             discarded: marks.discarded,
             moments: marks.moments,
+            view: std::mem::take(&mut marks.view),
             retransmissions: counts(|path| path.counts.retransmissions.into()),
             loss_recovery: None,
             connections: joined.len() as u32,

@@ -155,8 +155,9 @@ impl Browser {
     pub fn into_marks(self) -> Marks {
         let (causes, look_ups) = (self.progress.causes().collect(), self.resolver.look_ups());
         let moments = self.page.moments.map(|moment| self.progress.ended(moment?));
+        let view = self.page.view.iter().map(|(step, _)| self.progress.ended(*step)).collect();
         let Browser { waterfall: rows, failed, discarded, load_event, .. } = self;
-        Marks { causes, rows, failed, look_ups, load_event, discarded, moments }
+        Marks { causes, rows, failed, look_ups, load_event, discarded, moments, view }
     }
 
     /// Begins everything that may begin, and hands out requests.

@@ -97,6 +97,8 @@ pub struct Page {
     pub moments: [Option<ActivityId>; 3],
     /// How many pixels the first view has.
     pub view_pixels: Option<u32>,
+    /// The activities with which it becomes more complete, and each one's share of the whole.
+    pub view: Vec<(ActivityId, f64)>,
     /// With which compute nodes a connection is opened, and to which host.
     pub preconnects: BTreeMap<ActivityId, HostId>,
     /// What pages visited before have brought ahead.
@@ -261,6 +263,7 @@ impl Page {
             varies,
             moments,
             view_pixels: None,
+            view: Vec::new(),
             preconnects: BTreeMap::new(),
             ahead: BroughtAhead::default(),
             texts,

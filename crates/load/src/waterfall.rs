@@ -96,6 +96,8 @@ pub struct Marks {
     pub discarded: u64,
     /// When each of [`crate::page::Moment::ALL`] was, if the page knows, and if it came before the load ended.
     pub moments: [Option<Time>; 3],
+    /// When each of [`crate::page::Page::view`] was, if it came before the load ended.
+    pub view: Vec<Option<Time>>,
 }
 
 /// The load event of a page.
@@ -155,7 +157,7 @@ impl Marks {
         for LookUp { asked, answered_query, answered } in self.look_ups.iter_mut().flatten() {
             [asked, answered_query, answered].into_iter().for_each(|time| *time = time.counted_from(origin));
         }
-        self.moments.iter_mut().flatten().for_each(|time| *time = time.counted_from(origin));
+        self.moments.iter_mut().chain(&mut self.view).flatten().for_each(|time| *time = time.counted_from(origin));
         if let Some(LoadEvent { ended, at, .. }) = &mut self.load_event {
             [ended, at].into_iter().for_each(|time| *time = time.counted_from(origin));
         }
@@ -201,6 +203,7 @@ mod tests {
             load_event: Some(LoadEvent { last: ActivityId(1), ended: at(80), at: at(82) }),
             discarded: 7,
             moments: [None, Some(at(90)), None],
+            view: vec![None, Some(at(95))],
         };
         let moved = marks.counted_from(at(10));
         assert_eq!(moved.rows, [row(90), Row { found: Some(at(0)), last_byte: Some(at(0)), ..Row::default() }]);
@@ -208,6 +211,7 @@ mod tests {
         assert_eq!(moved.look_ups, [Some(LookUp { asked: at(0), answered_query: at(2), answered: at(10) })]);
         assert_eq!(moved.load_event, Some(LoadEvent { last: ActivityId(1), ended: at(70), at: at(72) }));
         assert_eq!(moved.moments, [None, Some(at(80)), None]);
+        assert_eq!(moved.view, [None, Some(at(85))]);
     }
 
     #[test]

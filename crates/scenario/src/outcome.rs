@@ -40,6 +40,8 @@ pub struct Outcome {
     pub connections: u32,
     /// When each of [`loadstone_load::page::Moment::ALL`] was, if the page knows, and if it came before the load ended.
     pub moments: [Option<Time>; 3],
+    /// When each of the page's [`loadstone_load::page::Page::view`] was, if it came before the load ended.
+    pub view: Vec<Option<Time>>,
     /// One row for each object, in page order.
     pub waterfall: Vec<Row>,
     /// The critical path from time zero to the page load time, without gaps; empty where the load was

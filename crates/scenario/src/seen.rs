@@ -17,16 +17,35 @@ impl Outcome {
         self.waterfall.iter().find(|row| !is_redirect(row.status))?.first_byte
     }
 
-    /// When the first view was complete, on average over its pixels: an image's when it has come, all others with the
-    /// first contentful paint. It is the Speed Index where a page is painted so, as WebPageTest's RUM Speed Index takes
-    /// it to be. None where the page says nothing of pixels, or something of them did not come.
+    /// The Speed Index: when the first view was complete, on average over what of it there is to see. What comes after the
+    /// end of the load counts as if it came then, as the load goes no further. None where the page says nothing of the
+    /// view, or the load was not completed.
     pub fn speed_index(&self, page: &Page) -> Option<Time> {
-        let first = self.moment(Moment::FirstPaint)?;
+        if !self.completed {
+            return None;
+        }
+        if page.view.is_empty() {
+            return self.speed_index_by_images(page);
+        }
+        let (mut shares, mut weighed) = (0.0, 0.0);
+        for ((_, share), shown) in page.view.iter().zip(&self.view) {
+            shares += share;
+            weighed += share * shown.unwrap_or(self.plt).as_nanos() as f64;
+        }
+        (shares > 0.0).then(|| Time::from_nanos((weighed / shares) as u64))
+    }
+
+    /// Where the load was not filmed: an image's pixels are there when it has come, all others with the first contentful
+    /// paint, as WebPageTest's RUM Speed Index takes it to be.
+    fn speed_index_by_images(&self, page: &Page) -> Option<Time> {
+        page.moments[Moment::FirstPaint as usize]?;
+        let first = self.moment(Moment::FirstPaint).unwrap_or(self.plt);
         let images = page.fetches().zip(&self.waterfall).filter(|((_, fetch), _)| fetch.view_pixels > 0);
         let (mut covered, mut weighed) = (0, 0);
         for ((_, fetch), row) in images {
             covered += u128::from(fetch.view_pixels);
-            weighed += u128::from(fetch.view_pixels) * u128::from(row.last_byte?.max(first).as_nanos());
+            let shown = row.last_byte.unwrap_or(self.plt).max(first);
+            weighed += u128::from(fetch.view_pixels) * u128::from(shown.as_nanos());
         }
         // Images may lie on one another.
         let rest = u128::from(page.view_pixels?).saturating_sub(covered);

@@ -114,6 +114,7 @@ fn outcome(
         bytes_up: up.bytes,
         discarded: marks.discarded,
         moments: marks.moments,
+        view: std::mem::take(&mut marks.view),
         retransmissions: connections.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: Some(loss_recovery),
         connections: opened,

@@ -74,6 +74,8 @@ class LoadNote:
     """Requests of which Chromium told no more than the response."""
     wall_per_cpu: float | None = None
     """How often longer the tasks of the page took until the load event than the processor worked on them."""
+    filmed: bool = False
+    """Whether pictures were taken of what it showed."""
 
 
 @dataclass(frozen=True)
@@ -302,4 +304,5 @@ def _note(said: Any) -> LoadNote:
         main_frame=str(said["main_frame"]),
         lost=int(said["lost"]),
         wall_per_cpu=None if ratio is None else float(ratio),
+        filmed=bool(said.get("filmed", False)),
     )

@@ -12,12 +12,13 @@ TEXTS = {"document", "stylesheet", "script"}
 def graph_of(archive: Archive, number: int | None = None, *, keep_secrets: bool = False) -> _native.Page:
     """Make the page of a load; without its number, of all cold loads of a page together.
 
-    The load whose load event came in the middle is the one that the others are compared with.
+    The load that was filmed is the one that the others are compared with; without one, that whose load event
+    came in the middle.
     """
     if number is not None:
         return _of_load(archive, _named(archive, number), keep_secrets)
-    middle, *others = _together(archive)
-    page = _of_load(archive, middle, keep_secrets)
+    base, *others = _together(archive)
+    page = _of_load(archive, base, keep_secrets)
     return page.merged([_of_load(archive, other, keep_secrets) for other in others])
 
 
@@ -48,11 +49,13 @@ def _named(archive: Archive, number: int) -> LoadNote:
 
 
 def _together(archive: Archive) -> list[LoadNote]:
-    """Choose the loads that make the page: the one in the middle first, then others of the same URL."""
+    """Choose the loads that make the page: the base first, then others of the same URL."""
     complete = [load for load in archive.loads if load.onload_ms is not None and not load.warm]
     if not complete:
         raise InputError(f"{archive.name}: no load came to its end: record it again, with more --patience")
     complete.sort(key=lambda load: (load.onload_ms, load.number))
     middle = complete[(len(complete) - 1) // 2]
-    others = (load for load in complete if load is not middle and load.url == middle.url)
-    return [middle, *sorted(others, key=lambda load: load.number)]
+    # Only a film says in which steps the first view became complete.
+    base = next((load for load in complete if load.filmed and load.url == middle.url), middle)
+    others = (load for load in complete if load is not base and load.url == base.url)
+    return [base, *sorted(others, key=lambda load: load.number)]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -61,7 +61,11 @@ def _page(load: HarLoad) -> dict[str, Any]:
         "_firstContentfulPaint": _since(load, load.first_paint),
         "_largestContentfulPaint": load.painting.largest_ms,
     }
-    view = {} if load.painting.view_pixels is None else {"_viewPixels": load.painting.view_pixels}
+    view: dict[str, Any] = {}
+    if load.painting.view_pixels is not None:
+        view["_viewPixels"] = load.painting.view_pixels
+    if load.painting.steps:
+        view["_viewSteps"] = [asdict(step) for step in load.painting.steps]
     return view | {
         "id": f"page_{load.number}",
         "title": load.title,

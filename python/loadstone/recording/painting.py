@@ -1,8 +1,10 @@
 """What a page has painted into its first view: asked of the page itself, when its load is over."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from loadstone.recording.film import Box, Step
 
 ASK = """(async () => {
   const largest = await new Promise(done => {
@@ -14,20 +16,38 @@ ASK = """(async () => {
     // What is buffered comes in a task of its own.
     setTimeout(() => done(last), 100);
   });
-  const pixels = {}, width = innerWidth, height = innerHeight;
+  const pixels = {}, boxes = [], texts = [], width = innerWidth, height = innerHeight;
+  const box = (url, {left, top, right, bottom}) => {
+    const edges = [Math.max(left, 0), Math.max(top, 0), Math.min(right, width), Math.min(bottom, height)];
+    return edges[2] > edges[0] && edges[3] > edges[1] && [url, ...edges.map(Math.round)];
+  };
   for (const element of [...document.querySelectorAll('*')].slice(0, 20000)) {
+    for (const text of element.childNodes) {
+      if (text.nodeType != 3 || !text.data.trim()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      for (const rectangle of range.getClientRects()) texts.push(box('', rectangle));
+    }
+    if (['iframe', 'object', 'embed'].includes(element.localName))
+      boxes.push(box(element.src || element.data || '', element.getBoundingClientRect()));
     const named = element.currentSrc && element.localName == 'img' ? element.currentSrc
       : element.localName == 'video' ? element.poster
       : (/url\\("([^"]+)"\\)/.exec(getComputedStyle(element).backgroundImage) || [])[1];
     if (!named || !/^https?:/.test(named)) continue;
-    const box = element.getBoundingClientRect();
-    const across = Math.min(box.right, width) - Math.max(box.left, 0);
-    const down = Math.min(box.bottom, height) - Math.max(box.top, 0);
+    const rectangle = element.getBoundingClientRect();
+    boxes.push(box(named, rectangle));
+    const across = Math.min(rectangle.right, width) - Math.max(rectangle.left, 0);
+    const down = Math.min(rectangle.bottom, height) - Math.max(rectangle.top, 0);
     if (across > 0 && down > 0) pixels[named] = Math.round((pixels[named] || 0) + across * down);
   }
-  return {view: width * height, pixels, ms: largest && largest.startTime, url: largest && largest.url || ''};
+  const area = ([, left, top, right, bottom]) => (right - left) * (bottom - top);
+  const seen = boxes.filter(one => one).sort((a, b) => area(b) - area(a)).slice(0, 2000);
+  return {
+    view: width * height, pixels, ms: largest && largest.startTime, url: largest && largest.url || '',
+    boxes: [...seen, ...texts.filter(one => one).slice(0, 20000)],
+  };
 })()"""
-"""Its answer is JSON. Of images those in the view count, with the parts of them that are."""
+"""Its answer is JSON. Of images, frames and texts what is in the view counts."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,10 @@ class Painting:
     """When the largest contentful paint was, since the navigation."""
     largest_image: str = ""
     """The URL of what it painted; nothing if it was text."""
+    boxes: Sequence[Box] = ()
+    """Where images and frames are, the largest first, then texts, which are in nobody's place."""
+    steps: Sequence[Step] = ()
+    """In which steps the view became complete, if the load was filmed."""
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> "Painting":
@@ -50,6 +74,9 @@ class Painting:
         try:
             pixels = {str(url): int(count) for url, count in said["pixels"].items()}
             largest = None if said["ms"] is None else float(said["ms"])
-            return cls(int(said["view"]), pixels, largest, str(said["url"]))
+            boxes = [
+                (str(url), int(x), int(y), int(to_x), int(to_y)) for url, x, y, to_x, to_y in said["boxes"]
+            ]
+            return cls(int(said["view"]), pixels, largest, str(said["url"]), boxes)
         except (TypeError, KeyError, ValueError, AttributeError):
             return cls()

@@ -92,9 +92,11 @@ def _loads(
     each = 2 if order.warm else 1
     total, done = len(order.urls) * order.runs * each, 0
     for url in order.urls:
-        for _ in range(order.runs):
+        for run in range(order.runs):
+            # The others say how long computing takes where no pictures are taken.
+            filmed = order.runs > 1 and run == order.runs - 1
             try:
-                _cold(chromium, url, order, visited)
+                _cold(chromium, url, order, visited, filmed=filmed)
             except EndedError as error:
                 failed.append(f"{url}: {error}")
                 return
@@ -104,7 +106,7 @@ def _loads(
             progress(done, total)
 
 
-def _cold(chromium: Chromium, url: str, order: Order, visited: list[Visited]) -> None:
+def _cold(chromium: Chromium, url: str, order: Order, visited: list[Visited], *, filmed: bool) -> None:
     """Load a page with a cache of its own, and once more with it if that is wished."""
     call = chromium.devtools.call
     context = call("Target.createBrowserContext", monotonic() + STOP_S)["browserContextId"]
@@ -113,7 +115,8 @@ def _cold(chromium: Chromium, url: str, order: Order, visited: list[Visited]) ->
     try:
         for warm in [False, True] if order.warm else [False]:
             visit = Visit(chromium.devtools, sessions)
-            visited.append(visit.load(len(visited) + 1, url, order.patience, warm=warm))
+            number, filming = len(visited) + 1, filmed and not warm
+            visited.append(visit.load(number, url, order.patience, warm=warm, filmed=filming))
     finally:
         call("Target.disposeBrowserContext", monotonic() + STOP_S, browserContextId=context)
         chromium.devtools.forget()

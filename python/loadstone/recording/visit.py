@@ -9,6 +9,7 @@ from loadstone.browser.devtools import BrowserError, Devtools, LateError
 from loadstone.recording import tracing
 from loadstone.recording.archive import LoadNote
 from loadstone.recording.bodies import Bodies
+from loadstone.recording.film import REST_S, Film, steps
 from loadstone.recording.network_log import Hop, NetworkLog
 from loadstone.recording.painting import ASK, Painting
 from loadstone.recording.sessions import Session, Sessions
@@ -19,10 +20,10 @@ BUSY_S = 10.0
 MOST_EVENTS = 2_000_000
 """Of one load; what comes then is not kept."""
 _BODIES_S = 20.0
-"""How long it is waited for bodies after the load."""
+"""How long it is waited for bodies after the load, and for what pictures say."""
 _STOP_S, _MOMENT_S = 5.0, 0.5
-_NOT_KEPT = ("Runtime.", "Tracing.", "IO.")
-"""What scripts say on the console is their own."""
+_NOT_KEPT = ("Runtime.", "Tracing.", "IO.", "Page.screencast")
+"""What scripts say on the console is their own; pictures are the film's."""
 _LONGEST_TEXT = 4096
 """Of URLs with data in them, and of messages over websockets."""
 
@@ -113,8 +114,9 @@ class Visit:
         self._main = ""
         self._is_over = False
         self._painting = Painting()
+        self._film: Film | None = None
 
-    def load(self, number: int, url: str, patience: Patience, *, warm: bool) -> Visited:
+    def load(self, number: int, url: str, patience: Patience, *, warm: bool, filmed: bool = False) -> Visited:
         """Load a page; if nothing comes of it at all, it is a `BrowserError`."""
         devtools, until = self._devtools, monotonic() + patience.load_s
         devtools.forget()
@@ -122,6 +124,8 @@ class Visit:
         try:
             page = self._sessions.open(until)
             self._main = page.target
+            if filmed:
+                self._film = Film(devtools, page.name)
             started, begins = time(), monotonic()
             self._navigate(url, page, until)
             ended = self._wait(until, patience)
@@ -135,7 +139,7 @@ class Visit:
         began = seen.navigated if seen.navigated is not None else begins
         onload = None if seen.loaded is None else (seen.loaded - began) * 1e3
         lost = sum(hop.is_lost for hop in hops)
-        note = LoadNote(number, url, warm, started, onload, ended, title, self._main, lost)
+        note = LoadNote(number, url, warm, started, onload, ended, title, self._main, lost, filmed=filmed)
         clock = seen.clock if seen.clock is not None else started - begins
         moments = began, clock, seen.loaded, seen.content_loaded, seen.first_paint
         return Visited(note, self._kept, hops, self._bodies, span, *moments, self._painting)
@@ -186,17 +190,30 @@ class Visit:
                 self._painting = Painting.of(call("Runtime.evaluate", until, page.name, **asked))
                 said = call("Target.getTargetInfo", monotonic() + _STOP_S, targetId=self._main)
                 title = str(said["targetInfo"].get("title", ""))
+                self._develop(monotonic() + _BODIES_S)
             call("Target.closeTarget", monotonic() + _STOP_S, targetId=self._main)
         except BrowserError:
             # The page is there no more: what has come is kept. If it is the browser, that is found out soon.
             pass
         return title
 
+    def _develop(self, until: float) -> None:
+        """Say in which steps the view became complete until the load event."""
+        seen = self._seen
+        if self._film is None or seen.loaded is None or seen.clock is None or seen.navigated is None:
+            return
+        began = seen.navigated + seen.clock
+        between = began, seen.loaded + seen.clock + REST_S
+        pictures = self._film.pictures(self._main, self._painting.boxes, until, between)
+        self._painting = replace(self._painting, steps=steps(pictures, began))
+
     # --- what is said ---
 
     def _take(self, event: dict[str, Any]) -> None:
         method, params = event["method"], event["params"]
         self._sessions.take(event)
+        if self._film is not None:
+            self._film.take(event)
         session = self._sessions.known.get(event.get("sessionId") or "")
         if self._is_over or method.startswith(_NOT_KEPT):
             return

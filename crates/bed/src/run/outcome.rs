@@ -65,6 +65,7 @@ fn outcome(
         bytes_up: up.bytes,
         discarded: marks.discarded,
         moments: marks.moments,
+        view: std::mem::take(&mut marks.view),
         retransmissions: per_connection.iter().map(|connection| connection.retransmissions).sum(),
         loss_recovery: None,
         connections: joined.len() as u32,

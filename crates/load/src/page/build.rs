@@ -128,10 +128,12 @@ impl PageFile {
             let name = object.node().to_owned();
             activities.push(Activity { key: key_of(&name), name, needs, any_need: false, needed, varies: None, task });
         }
-        let mut preconnects = BTreeMap::new();
+        let (mut preconnects, mut view) = (BTreeMap::new(), Vec::new());
         for compute in &self.compute {
             let host = compute.preconnect.as_ref().and_then(|preconnect| hosts.known(preconnect));
-            preconnects.extend(host.map(|host| (ActivityId(activities.len() as u32), host)));
+            let id = ActivityId(activities.len() as u32);
+            preconnects.extend(host.map(|host| (id, host)));
+            view.extend(view_share(compute)?.map(|share| (id, share)));
             let ms = milliseconds(|| format!("compute node '{}'", compute.name), "ms", compute.ms)?;
             let needs = names.needs(&compute.name, compute.needs.as_deref(), false)?;
             let (key, name) = (Factors::key(&compute.name), compute.name.clone());
@@ -150,7 +152,6 @@ impl PageFile {
             Some(names.find(self.objects[at].node(), &raised.with).map(|with| Raise { object, urgency, with }))
         };
         let raises = self.objects.iter().enumerate().filter_map(raise).collect::<Result<_, _>>()?;
-        let scheduling = self.scheduling;
         let handshake = milliseconds(|| "the page".to_owned(), "handshake_ms", self.handshake_ms)?;
         let arrival = milliseconds(|| "the page".to_owned(), "arrival_ms", self.arrival_ms)?;
         let of_loads = |loads: LoadsSpec| deviation(|| "loads".to_owned(), loads.deviation_percent);
@@ -158,7 +159,7 @@ impl PageFile {
         let page = Page::new(hosts.list, activities, self.objects.len());
         let moments = Moment::ALL.map(|moment| names.compute(self, moment.name()));
         let page = Page {
-            scheduling,
+            scheduling: self.scheduling,
             handshake,
             arrival,
             bodies,
@@ -166,6 +167,7 @@ impl PageFile {
             varies,
             moments,
             view_pixels: self.view_pixels,
+            view,
             preconnects,
             ahead: BroughtAhead::default(),
             ..page
@@ -464,6 +466,16 @@ fn deviation(place: impl Fn() -> String, percent: f64) -> Result<f64, PageError>
     }
     let remedy = "give a percentage from 0 to 57, with which no time is below 0";
     Err(PageError::Value { place: place(), field: "deviation_percent", value: percent.to_string(), remedy })
+}
+
+/// How much a node completes the first view, from 0 to 1.
+fn view_share(compute: &ComputeSpec) -> Result<Option<f64>, PageError> {
+    if compute.view_share.is_none_or(|share| (0.0..=1.0).contains(&share)) {
+        return Ok(compute.view_share);
+    }
+    let place = format!("compute node '{}'", compute.name);
+    let value = compute.view_share.unwrap_or_default().to_string();
+    Err(PageError::Value { place, field: "view_share", value, remedy: "give a share from 0 to 1" })
 }
 
 /// A server's thinking time, from 0 to two minutes.

@@ -286,6 +286,10 @@ pub struct ComputeSpec {
     /// percent, at most 57.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deviation_percent: f64,
+    /// By what share of the whole the first view is more complete when it is over, as the Speed Index counts it: from 0 to
+    /// 1. Where no node says so, it is taken from `view_pixels` of the objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view_share: Option<f64>,
 }
 
 /// A connection that is opened before anything is asked for there (HTML, section 4.6.7.12).

@@ -22,7 +22,7 @@ pub(super) mod url;
 mod views;
 mod waits;
 
-pub use paints::Paints;
+pub use paints::{Paints, ViewStep};
 pub use spoken::RecordedProtocol;
 
 use super::file::{ComputeSpec, DocumentSpec, Need, Needed, ObjectSpec, On, PageFile, RequestScheduling, Why};

@@ -87,7 +87,8 @@ impl PageFile {
         }
         for (at, node) in self.compute.iter_mut().enumerate() {
             let partners = others.iter().filter(|other| other.nodes.of_base[at].is_some()).count();
-            node.seen = count_unless_all(partners, others.len());
+            // Only one load is filmed.
+            node.seen = count_unless_all(partners, others.len()).filter(|_| node.view_share.is_none());
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the visitor of a page sees of a load.
 
 use crate::{FAST, load, variant};
-use loadstone_load::page::{Moment, PageFile};
+use loadstone_load::page::{ComputeSpec, Moment, Need, Needed, PageFile};
 use loadstone_units::Time;
 use serde_json::json;
 
@@ -42,4 +42,33 @@ fn what_the_page_does_not_say_or_does_not_come_is_missing() {
     late.compute.clear();
     let outcome = load(late, FAST, variant("{}"));
     assert_eq!(outcome.moments, [None; 3]);
+}
+
+#[test]
+fn the_view_is_complete_by_its_steps_and_what_does_not_come_counts_at_the_end_of_the_load() {
+    let mut filmed = page();
+    let (first, second) = (filmed.compute[1].clone(), filmed.objects[2].url.clone());
+    let mut step = |name: &str, node: &str, ms: f64, share: f64| {
+        let needs = vec![Need { node: node.to_owned(), ms, ..Need::default() }];
+        let (name, needs) = (name.to_owned(), Some(needs));
+        filmed.compute.push(ComputeSpec { name, needs, view_share: Some(share), ..ComputeSpec::default() });
+    };
+    step("view 1", &first.name, 0.0, 0.4);
+    step("view 2", &second, 0.0, 0.2);
+    step("view 3", &second, 5_000.0, 0.2);
+    let outcome = load(filmed.clone(), FAST, variant(r#"{"protocol": "h2", "tls": "none"}"#));
+    assert_eq!(outcome.view[2], None, "the load was over");
+    // The shares are of 0.8 together: half of it is there at 210 ms, the rest with the last image at 400.
+    assert_eq!(outcome.speed_index(&filmed.build().unwrap()).unwrap().as_ms().round(), 305.0);
+    filmed.compute.last_mut().unwrap().view_share = Some(1.5);
+    assert!(filmed.build().unwrap_err().to_string().contains("view_share"));
+}
+
+#[test]
+fn images_of_the_view_that_come_after_the_load_count_at_its_end() {
+    let mut late = page();
+    late.objects[2].needed = Some(Needed::Never);
+    let outcome = load(late.clone(), FAST, variant(r#"{"protocol": "h2", "tls": "none"}"#));
+    assert_eq!(outcome.plt.as_ms().round(), 300.0);
+    assert_eq!(outcome.speed_index(&late.build().unwrap()).unwrap().as_ms().round(), 105.0 + 90.0 + 60.0);
 }

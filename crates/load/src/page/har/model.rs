@@ -30,6 +30,16 @@ record! {
         largest_paint: Scalar<'a> = "_chromeUserTiming.LargestContentfulPaint",
         largest_image: Scalar<'a> = "_LargestContentfulPaintImageURL",
         view_pixels: Scalar<'a> = "_viewPixels",
+        view_steps: List<ViewStepRecord<'a>> = "_viewSteps",
+    }
+}
+
+record! {
+    /// A step in which the first view became complete.
+    ViewStepRecord {
+        ms: Scalar<'a> = "ms",
+        share: Scalar<'a> = "share",
+        of: Scalar<'a> = "of",
     }
 }
 

@@ -5,7 +5,7 @@
 //! of `paint`, and from what was in by the moment of the paint.
 
 use super::fetched::{EntryKind, HarFetch, MAX_MS};
-use super::model::PageRecord;
+use super::model::{PageRecord, ViewStepRecord};
 use super::url;
 use crate::page::PageFile;
 use crate::page::paint::{Paint, PaintSource};
@@ -22,6 +22,20 @@ pub struct Paints {
     pub fcp_ms: Option<f64>,
     /// The same of the largest.
     pub lcp_ms: Option<f64>,
+    /// How the first view became complete, if the load was filmed.
+    #[serde(skip)]
+    pub steps: Vec<ViewStep>,
+}
+
+/// A step in which the first view became complete.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ViewStep {
+    /// When it was seen, in ms from the page's start.
+    pub ms: f64,
+    /// The share of the whole view's completeness, as the Speed Index counts it.
+    pub share: f64,
+    /// The URL of the image or of the frame's document in whose place it was seen, if it was in one's.
+    pub of: Option<String>,
 }
 
 /// What a file says of the paints themselves.
@@ -37,6 +51,8 @@ pub(super) struct Painted {
     image: Option<String>,
     /// How many pixels the first view has.
     pub(super) view_pixels: Option<u32>,
+    /// How it became complete.
+    steps: Vec<ViewStep>,
 }
 
 impl Painted {
@@ -53,8 +69,15 @@ impl Painted {
             largest_ms: largest.or_else(|| record.largest_paint.positive()).filter(within),
             view_pixels: record.view_pixels.positive().map(|pixels| pixels as u32),
             image: record.largest_image.filled().and_then(url::cleaned).map(|(url, _)| url),
+            steps: record.view_steps.iter().filter_map(step).collect(),
         }
     }
+}
+
+fn step(record: &ViewStepRecord<'_>) -> Option<ViewStep> {
+    let ms = record.ms.positive().filter(|ms| *ms <= MAX_MS)?;
+    let share = record.share.positive().filter(|share| *share <= 1.0)?;
+    Some(ViewStep { ms, share, of: record.of.filled().map(str::to_owned) })
 }
 
 /// What the paints of a page needed; `fetched` has the entry of each of its objects.
@@ -89,7 +112,8 @@ pub(super) fn paints(file: &PageFile, fetched: &[&HarFetch<'_>], painted: &Paint
         let objects = file.paint((0..fetched.len()).filter(needed), PaintSource::Rule, rule.rivals).objects;
         Paint { objects, ..rule }
     };
-    Paints { fcp, lcp, fcp_ms: painted.first_ms, lcp_ms: painted.largest_ms }
+    let steps = painted.steps.clone();
+    Paints { fcp, lcp, fcp_ms: painted.first_ms, lcp_ms: painted.largest_ms, steps }
 }
 
 /// What the first paint needed: what is marked as blocking, or else what is so by rule and was in by then.

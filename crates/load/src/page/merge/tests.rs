@@ -76,6 +76,13 @@ fn an_edge_of_few_loads_stays_and_is_marked() {
 }
 
 #[test]
+fn what_only_a_film_says_is_in_all_loads() {
+    let mut filmed = load(20.0, 1, RUN);
+    filmed.compute.push(ComputeSpec { name: "view 1".into(), view_share: Some(1.0), ..ComputeSpec::default() });
+    assert_eq!(node(&merged(&[filmed, load(10.0, 2, RUN), load(50.0, 3, RUN)]), "view 1").seen, None);
+}
+
+#[test]
 fn the_moment_and_the_reason_are_of_the_edge() {
     let with = |field: &str, value: Value| {
         let mut other = serde_json::to_value(load(20.0, 1, RUN)).unwrap();

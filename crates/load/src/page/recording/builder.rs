@@ -11,7 +11,7 @@ mod tasks;
 
 use super::Delays;
 use super::frame::{FrameDocument, ScriptKind};
-use super::trace::{Note, NoteKind, PageThread, ThreadKind, Unit, UnitKind, Via};
+use super::trace::{Note, NoteKind, PageThread, ShownFrame, ThreadKind, Unit, UnitKind, Via};
 use crate::page::file::{ComputeSpec, DocumentSpec, Need, Needed, On, PageFile, RequestScheduling, Why};
 use crate::page::markup::Markup;
 use crate::page::recorded_object::RecordedObject;
@@ -90,8 +90,10 @@ pub(super) struct GraphBuilder<'r> {
     /// The first one, and the fonts that keep it waiting.
     first_render: Option<String>,
     fonts: Vec<usize>,
-    /// All layouts of the page, in order.
+    /// All layouts, each thread's in order.
     frames_drawn: Vec<DrawnFrame>,
+    /// The frames of the page's own thread that were shown.
+    shown: Vec<ShownFrame>,
     count: usize,
 }
 
@@ -152,6 +154,7 @@ impl<'r> GraphBuilder<'r> {
             first_render: None,
             fonts: Vec::new(),
             frames_drawn: Vec::new(),
+            shown: Vec::new(),
             count: 0,
         }
     }
@@ -160,6 +163,9 @@ impl<'r> GraphBuilder<'r> {
     pub(super) fn follow(&mut self, thread: &PageThread) {
         self.thread = thread.kind;
         self.has_begun = thread.kind == ThreadKind::Worker;
+        if thread.kind == ThreadKind::Main {
+            self.shown.clone_from(&thread.shown);
+        }
         (self.loose, self.last, self.last_cause, self.last_render) = (0.0, None, None, None);
         self.first_change = None;
         (self.answer, self.complete) = (None, None);

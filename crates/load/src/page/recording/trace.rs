@@ -44,6 +44,7 @@ record! {
         begin: Maybe<EventData<'a>> = "beginData",
         frame: Scalar<'a> = "frame",
         name: Scalar<'a> = "name",
+        id: Scalar<'a> = "id",
     }
 }
 
@@ -109,15 +110,21 @@ impl<'de> Deserialize<'de> for Arguments<'de> {
 impl<'a> Arguments<'a> {
     /// What an event that names a thread says.
     fn thread_name(self) -> String {
+        self.parsed().name.key().unwrap_or_default().into_owned()
+    }
+
+    /// The number of the frame that an event is of.
+    fn id(self) -> String {
+        self.parsed().id.key().unwrap_or_default().into_owned()
+    }
+
+    fn parsed(self) -> EventArguments<'a> {
         let raw = self.0.map_or("{}", RawValue::get);
-        let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
-        arguments.unwrap_or_default().name.key().unwrap_or_default().into_owned()
+        serde_json::from_str::<Maybe<EventArguments<'a>>>(raw).unwrap_or_default().unwrap_or_default()
     }
 
     fn read(self) -> EventData<'a> {
-        let raw = self.0.map_or("{}", RawValue::get);
-        let arguments: Maybe<EventArguments<'a>> = serde_json::from_str(raw).unwrap_or_default();
-        let EventArguments { data, begin, frame, name: _ } = arguments.unwrap_or_default();
+        let EventArguments { data, begin, frame, .. } = self.parsed();
         let mut data = data.0.or(begin.0).unwrap_or_default();
         if data.frame == Scalar::Nothing {
             data.frame = frame;
@@ -144,6 +151,23 @@ pub(super) struct PageThread {
     pub(super) kind: ThreadKind,
     /// In the order of time.
     pub(super) tasks: Vec<Task>,
+    /// The frames that it rendered and that were shown, in that order.
+    pub(super) shown: Vec<ShownFrame>,
+}
+
+impl PageThread {
+    fn of(events: &[&TraceEvent<'_>], kind: ThreadKind) -> PageThread {
+        PageThread { kind, tasks: tasks(events, kind), shown: shown(events) }
+    }
+}
+
+/// A frame that was shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShownFrame {
+    /// When its style and layout were done, in microseconds of the trace.
+    pub(super) rendered: f64,
+    /// When it was on the screen.
+    pub(super) shown: f64,
 }
 
 /// What the thread did at one go.
@@ -335,6 +359,8 @@ struct Slice<'t, 'a> {
     children: Vec<usize>,
 }
 
+/// What Chromium calls the making of a frame, and how the names of its parts begin.
+const FRAME: &str = "AnimationFrame";
 /// What Chromium calls the threads of workers that belong to a document.
 const WORKER: &str = "DedicatedWorker thread";
 
@@ -371,15 +397,11 @@ pub(super) fn threads(
     let Some((main, of_main)) = main else { return Ok(Vec::new()) };
     let others = of_threads.iter().filter(|(key, _)| *key != main);
     let of_frames = others.clone().filter(|(_, events)| commits(events).any(|data| is_of(documents, &data)));
-    let mut threads = vec![PageThread { kind: ThreadKind::Main, tasks: tasks(of_main, ThreadKind::Main) }];
-    threads.extend(
-        of_frames.map(|(_, events)| PageThread { kind: ThreadKind::Frames, tasks: tasks(events, ThreadKind::Frames) }),
-    );
+    let mut threads = vec![PageThread::of(of_main, ThreadKind::Main)];
+    threads.extend(of_frames.map(|(_, events)| PageThread::of(events, ThreadKind::Frames)));
     // Workers live in the process of their document.
     let workers = others.filter(|((pid, _), events)| *pid == main.0 && is_worker(events));
-    threads.extend(
-        workers.map(|(_, events)| PageThread { kind: ThreadKind::Worker, tasks: tasks(events, ThreadKind::Worker) }),
-    );
+    threads.extend(workers.map(|(_, events)| PageThread::of(events, ThreadKind::Worker)));
     Ok(threads)
 }
 
@@ -390,6 +412,28 @@ fn is_worker(events: &[&TraceEvent<'_>]) -> bool {
 
 fn commits<'e, 'a>(events: &'e [&'e TraceEvent<'a>]) -> impl Iterator<Item = EventData<'a>> + 'e {
     events.iter().filter(|event| event.name.text() == Some("CommitLoad")).map(|event| event.args.read())
+}
+
+/// The frames of a thread that were shown.
+fn shown(events: &[&TraceEvent<'_>]) -> Vec<ShownFrame> {
+    let is_of_frame = |event: &&&TraceEvent<'_>| event.name.text().is_some_and(|name| name.starts_with(FRAME));
+    let mut events: Vec<_> =
+        events.iter().filter(is_of_frame).filter_map(|one| Some((one.ts.number()?, one))).collect();
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut frame, mut rendered, mut frames) = (String::new(), BTreeMap::new(), Vec::new());
+    for (at, event) in events {
+        let what = event.name.text().unwrap_or_default().strip_prefix(FRAME).unwrap_or_default();
+        match (what, event.phase.text().unwrap_or_default()) {
+            ("", "b") => frame = event.args.id(),
+            ("::Render", "e") => drop(rendered.insert(frame.clone(), at)),
+            ("::Presentation", "n") => {
+                let rendered = rendered.remove(&event.args.id());
+                frames.extend(rendered.map(|rendered| ShownFrame { rendered, shown: at }));
+            }
+            _ => {}
+        }
+    }
+    frames
 }
 
 /// The tasks of a thread.

@@ -164,11 +164,14 @@ impl GraphBuilder<'_> {
         let (name, lead) = self.node(what, &number, kind, unit.took(), cause, Needed::Never);
         // Before there is a body, nothing is laid out that anything waits for.
         let has_body = || self.frames.values().any(|frame| frame.is_root && frame.body.is_some());
-        if kind == "layout" && self.thread == ThreadKind::Main && has_body() && self.lays_out_page(unit) {
+        let is_own = self.thread == ThreadKind::Main && has_body() && self.lays_out_page(unit);
+        if kind == "layout" {
+            self.frames_drawn.push(DrawnFrame { from: unit.at, until: unit.until, node: name.clone(), is_own });
+        }
+        if kind == "layout" && is_own {
             self.new_fonts.clear();
             self.first_render.get_or_insert_with(|| name.clone());
             self.last_render = Some(name.clone());
-            self.frames_drawn.push(DrawnFrame { until: unit.until, node: name.clone() });
             self.first_change = None;
         }
         self.notes(unit, &name, lead);

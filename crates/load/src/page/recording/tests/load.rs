@@ -79,7 +79,8 @@ impl Load {
         };
         let entries: Vec<Value> = self.fetched.iter().enumerate().map(entry).collect();
         let started = "2026-01-01T00:00:00.000Z";
-        let page = json!({"id": "p", "startedDateTime": started, "pageTimings": self.timings});
+        let page = json!({"id": "p", "startedDateTime": started, "pageTimings": self.timings,
+            "_viewSteps": self.timings["steps"]});
         let har = serde_json::to_vec(&json!({"log": {"pages": [page], "entries": entries}})).unwrap();
         let trace = serde_json::to_vec(&json!({"traceEvents": self.events})).unwrap();
         let texts = self.texts.iter().map(|(request, text)| ((*request).to_owned(), text.as_bytes().to_vec()));
