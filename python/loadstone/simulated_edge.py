@@ -24,7 +24,7 @@ from loadstone.variants import OTHER_HOSTS, Variant
 from loadstone.verb_output import wrapped
 
 REQUEST_US = 40
-"""What a request takes of an edge's processor, over TLS (docs/edge.md#the-cache)."""
+"""What a request takes of an edge's processor, over TLS (docs/edge.md#what-it-costs)."""
 
 _TABLES = ("front", "origins", "behind", "cache", "admin")
 _ELSEWHERE = "1000gbit,0ms,queue=100000p"
