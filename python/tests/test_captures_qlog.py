@@ -265,7 +265,7 @@ FRAME = st.fixed_dictionaries(
 SAID = JSON | st.fixed_dictionaries({"header": JSON, "frames": st.lists(FRAME, max_size=3)})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted({name for _, name, _ in SERVER})), SAID, JSON, JSON)
 def test_whatever_a_trace_says_nothing_breaks(
     tmp_path: Path, name: str, data: Any, time: Any, columns: Any

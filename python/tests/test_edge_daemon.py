@@ -101,7 +101,10 @@ def test_a_signal_lets_what_is_under_way_come_to_its_end_and_a_second_one_does_n
                         # The first one has been heard when nobody is let in any more.
                         while True:
                             try:
-                                socket.create_connection(("127.0.0.1", edge.port), VAIN).close()
+                                with socket.create_connection(("127.0.0.1", edge.port), VAIN) as early:
+                                    early.shutdown(socket.SHUT_WR)
+                                    # Whoever was let in is gone by then, and not cut off.
+                                    early.recv(1)
                             except OSError:
                                 break
                         code, _, said = edge.stop(signal.SIGTERM)
