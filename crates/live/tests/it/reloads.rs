@@ -86,7 +86,11 @@ fn names_lead_where_the_new_settings_say_and_what_is_under_way_ends_where_it_beg
 #[test]
 fn who_waits_for_a_connection_goes_on_when_there_may_be_more_of_them() {
     let (origin, address) = port();
-    let connections = |count: u32| source(&[("a.test", address)], &[("behind.connections", count.into())]);
+    // Both clients have one address.
+    let connections = |count: u32| {
+        let behind = [("behind.connections", count.into()), ("behind.client_share", 100.into())];
+        source(&[("a.test", address)], &behind)
+    };
     with_control(&connections(1), |front, control| {
         let [mut first, mut second] = ["/1", "/2"].map(|path| ask(front, "a.test", path));
         let mut behind = accept(&origin);
