@@ -206,6 +206,8 @@ def test_the_bound_and_growth_of_connections_are_those_of_the_file(
     # Four objects come at once; the last waits for three round trips behind the edge.
     at_once = warm('[behind]\ngrowth = "at-once"\n')
     assert warm("[behind]\nconnections = 1\n") - at_once == pytest.approx(240, abs=3)
+    quarter = '[behind]\nconnections = 4\nclient_share = 25\ngrowth = "at-once"\n'
+    assert warm(quarter) - at_once == pytest.approx(240, abs=3), "a user's share is one connection"
     # It is worth a round trip to an edge not to open a connection for each.
     assert warm("") - at_once == pytest.approx(80, abs=3)
 
