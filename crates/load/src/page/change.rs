@@ -326,6 +326,7 @@ mod tests {
         let mut page = page();
         page.objects[2].anonymous = true;
         page.objects[3].url = "https://TAGS.test/ad.png".to_owned();
+        page.objects[4].url = "https://framed.test/a.png".to_owned();
         page.objects[4].partition = Some("https://b.test".to_owned());
         let before = page.compute.len();
         let hinted = page.changed(Change::Preconnected, &(0..5).collect());
