@@ -3,7 +3,7 @@
 //! It decides nothing: it passes bytes between a program and a socket as long as the program has any
 //! and the socket has room, and reports events.
 
-use crate::socket::Socket;
+use crate::socket::{READ, Socket};
 use crate::tls_layer::TlsLayer;
 use crate::{Clock, Failure, Limits, SocketRecord};
 use bytes::{Bytes, BytesMut};
@@ -12,9 +12,6 @@ use loadstone_load::{Closed, ConnId, Opened, Opener, Program};
 use loadstone_units::Time;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll};
-
-/// How much room there is for what is read from a connection at a time: the rest of a buffer counts if it is a quarter.
-const READ: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct SocketConnection {

@@ -16,6 +16,9 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+/// How much room there is for what is read from a connection at a time: the rest of a buffer counts if it is a quarter.
+pub(crate) const READ: usize = 64 * 1024;
+
 /// The longest queue of connections that have not been accepted yet.
 const BACKLOG: i32 = 1024;
 

@@ -2,15 +2,16 @@
 
 use crate::Bodies;
 use crate::output_queue::OutputQueue;
-use crate::socket::Socket;
+use crate::socket::{READ, Socket};
 use bytes::{Bytes, BytesMut};
 use loadstone_http::{Chunk, Wire};
 use loadstone_net::tls::Tls;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::rc::Rc;
 
-/// Content shorter than this is copied when it has come, so that little of it never keeps much memory.
-const COPIED: usize = 4096;
+/// Content shorter than this is copied when it has come: a quarter of the buffer that is read into, so that no piece that
+/// waits somewhere keeps more than four times its own memory.
+const COPIED: usize = READ / 4;
 
 /// The message that TLS 1.3 sends for the sake of old middleboxes (RFC 8446, appendix D.4), as a record.
 const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
@@ -207,6 +208,18 @@ mod tests {
     use crate::{Authority, Chain, Pattern};
     use loadstone_http::Protocol;
     use rustls::ServerConnection;
+
+    #[test]
+    fn a_piece_keeps_at_most_four_times_its_memory() {
+        let shares = |len: usize| {
+            let mut arrived = BytesMut::with_capacity(READ);
+            arrived.resize(len, 7);
+            let content = take_content(&mut arrived);
+            assert_eq!((&content[..], arrived.len()), (&vec![7; len][..], 0));
+            !content.is_unique()
+        };
+        assert_eq!([1, READ / 4 - 1, READ / 4, READ - 1].map(shares), [false, false, true, true]);
+    }
 
     #[test]
     fn a_client_sends_nothing_before_it_has_the_whole_of_the_servers_flight() {

@@ -397,6 +397,20 @@ fn a_session_with_trailers_says_the_same_bytes_next_to_others_as_alone() {
     }
 }
 
+#[test]
+fn a_server_answers_only_what_was_asked_and_once() {
+    for protocol in ALL {
+        let respond = |ids: &[u32]| {
+            let (mut client, mut server) = pair(protocol, Multiplexing::default());
+            client.request(get("/"), Body::EMPTY.into(), Priority::default());
+            carry(client.as_mut(), server.as_mut(), 10_000, 10_000).unwrap();
+            let respond = || ids.iter().for_each(|id| server.respond(RequestId(*id), ok(0), Body::EMPTY.into()));
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(respond)).is_ok()
+        };
+        assert_eq!([&[0][..], &[1], &[u32::MAX], &[0, 0]].map(respond), [true, false, false, false]);
+    }
+}
+
 proptest! {
     #[test]
     fn every_message_arrives_whole_however_the_bytes_are_cut(
