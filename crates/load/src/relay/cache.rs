@@ -190,6 +190,12 @@ impl Cache {
         ))
     }
 
+    /// What is done with a request without what is stored.
+    pub(super) fn course_without(request: &Arc<RequestHead>) -> Course {
+        let only_if_cached = Wish::of(request).is_some_and(|wish| wish.only_if_cached);
+        if only_if_cached { Course::Unanswered } else { Course::Pass }
+    }
+
     /// The answer from what is stored, if it may be used.
     fn stored_course(
         &mut self,

@@ -25,7 +25,20 @@ impl Relay {
     pub(super) fn consult(&mut self, front: StreamRef) {
         let now = self.now;
         let (Some(cache), Some(early)) = (&mut self.cache, self.early.get(&front)) else { return };
-        match cache.course(&early.head, now) {
+        let course = cache.course(&early.head, now);
+        self.follow(front, course);
+    }
+
+    /// What is stored for a request was read, and there is no room for it.
+    pub(super) fn do_without(&mut self, front: StreamRef) {
+        let Some(early) = self.early.get(&front) else { return };
+        let course = Cache::course_without(&early.head);
+        self.follow(front, course);
+    }
+
+    fn follow(&mut self, front: StreamRef, course: Course) {
+        let (Some(cache), Some(early)) = (&mut self.cache, self.early.get(&front)) else { return };
+        match course {
             Course::Pass => self.pass(front),
             Course::Answer(answer, outcome, fill) => {
                 let servers = self.early.remove(&front).map(|early| early.route.servers);
@@ -38,7 +51,6 @@ impl Relay {
             Course::Fill(mut fill) => {
                 fill.leader = Some(front);
                 let servers = early.route.servers.clone();
-                let Some(cache) = &mut self.cache else { return };
                 let id = cache.begin(*fill);
                 self.subscribe(front, id);
                 self.ask(id, servers);

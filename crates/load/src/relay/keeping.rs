@@ -26,7 +26,7 @@ impl Relay {
             // It may have gone, or have been answered otherwise.
             match self.early.get(&front).filter(|early| early.is_untried()) {
                 Some(_) if has_room => self.proceed(front),
-                Some(_) => self.pass(front),
+                Some(_) => self.do_without(front),
                 None => {}
             }
         }

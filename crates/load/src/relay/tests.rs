@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const NOW: Time = Time::ZERO;
 const FRONT: ConnId = ConnId(0);
-const SERVER: HostId = HostId(7);
+pub(super) const SERVER: HostId = HostId(7);
 const EVERY: [Protocol; 5] = [Protocol::Http1, Protocol::Spdy2, Protocol::Spdy3, Protocol::Spdy31, Protocol::H2];
 
 /// A connection behind, from the server's side.
@@ -40,7 +40,7 @@ pub(super) struct World {
     pub(super) now: Time,
     /// What servers speak, and where their sessions come from.
     spoken: Protocol,
-    sessions: Arc<SessionFactory>,
+    pub(super) sessions: Arc<SessionFactory>,
     pub(super) behind: BTreeMap<ConnId, Behind>,
     /// Those that read all that comes.
     others: BTreeMap<ConnId, OtherClient>,

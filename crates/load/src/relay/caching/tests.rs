@@ -3,7 +3,7 @@
 mod on_disk;
 mod sharing;
 
-use super::super::tests::{World, at};
+use super::super::tests::{SERVER, World, at};
 use super::super::{CacheLimits, CacheOutcome, ExchangeNotes, RelayConfig};
 use crate::{Closed, ConnId, Program};
 use loadstone_http::{

@@ -132,6 +132,25 @@ fn what_memory_has_no_room_for_is_read_from_the_disk_once_for_all_who_ask() {
 }
 
 #[test]
+fn only_if_cached_asks_no_server_where_memory_has_shrunk_while_the_disk_was_read() {
+    for (fields, asked, status) in
+        [(&[("cache-control", "only-if-cached")][..], 0, Some(504)), (&[("cache-control", "max-stale")], 1, None)]
+    {
+        let mut edge = Edge::new(SMALL);
+        for (path, kind) in [("/1", 1), ("/2", 2), ("/3", 3)] {
+            edge.store(path, &[], FRESH, kind);
+        }
+        let stream = edge.cached.ask("GET", "/1", fields);
+        let (world, cache) = (&mut edge.cached.world, CacheLimits { bytes: 100, ..SMALL });
+        let hosts = [("a.test".to_owned(), SERVER)].into();
+        let config = RelayConfig { cache: Some(cache), ..RelayConfig::new(hosts, world.sessions.clone()) };
+        world.relay.reconfigure(world.now, config);
+        edge.work();
+        assert_eq!((edge.reads, edge.cached.waiting(), edge.cached.world.status(stream)), (1, asked, status));
+    }
+}
+
+#[test]
 fn what_was_stored_before_it_was_started_again_is_as_old_as_it_is() {
     let mut edge = Edge::new(SMALL);
     edge.store("/", &[], FRESH, 1);
