@@ -14,9 +14,10 @@ test:
 	@PROFILE=$(PROFILE) scripts/setup tests
 	@scripts/check
 
-# What attacks cost `loadstone serve`, nghttpd and nginx: docs/attacks.md.
+# What attacks cost `loadstone serve` and `loadstone edge`, next to other servers: docs/attacks.md, docs/attacks-on-edge.md.
 attacks: setup
 	@scripts/attacks
+	@scripts/attacks --edge
 
 bench:
 	@cargo bench -p loadstone-sim -p loadstone-answer

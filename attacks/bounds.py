@@ -1,4 +1,4 @@
-"""What `loadstone serve` may cost under an attack, against other servers."""
+"""What `loadstone serve` and `loadstone edge` may cost under an attack, against other servers."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from attacks.measurement import Measured
 MEMORY = 3.0
 """Of what is held by that one of the peers which holds more."""
 PROCESSOR = 2.0
-"""Of nghttpd's time per byte; of nginx's where nghttpd does not speak the protocol."""
+"""Of nghttpd's or nghttpx's time per byte; of nginx's where there is neither."""
 NOTICEABLE = 0.005
 """Seconds per MB below which nothing is exceeded: a sixteenth of a processor for an attacker with 100 Mbit/s.
 What so little costs differs from run to run by more than twice."""
@@ -25,7 +25,7 @@ def share(measured: Mapping[str, Measured]) -> float | None:
         return None
     if ours.attack.aim is Aim.MEMORY:
         return _ratio(ours.held, MEMORY * max(peer.held for peer in peers))
-    peer = measured.get("nghttpd", peers[0])
+    peer = next((one for one in peers if one.server.startswith("nghttp")), peers[0])
     return _ratio(ours.seconds_per_mb, max(PROCESSOR * peer.seconds_per_mb, NOTICEABLE))
 
 

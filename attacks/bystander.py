@@ -21,6 +21,8 @@ from attacks.protocol import Heard
 
 PROTOCOLS = {module.PROTOCOL.name: module.PROTOCOL for module in (h2, spdy, http1)}
 EVERY = 0.01
+OWN_ADDRESS = "127.0.0.2"
+"""Not the attacker's: a server may count what an address has."""
 PATIENCE = 5.0
 """After so many seconds it gives an answer up, and its connection."""
 
@@ -95,7 +97,7 @@ def session(port: int, protocol: str, noted: list[Asked]) -> bool:
     heard, came = Heard(), bytearray()
     begin = time.monotonic()
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        with socket.create_connection(("127.0.0.1", port), PATIENCE, (OWN_ADDRESS, 0)) as connection:
             connection.sendall(next(requests))
             for request in requests:
                 answered = exchange(connection, request, heard, came, protocol)

@@ -61,7 +61,7 @@ def measure(attack: Attack, server: Server, folder: Path) -> Measured:
         quiet, spent = time.monotonic(), running.seconds
         time.sleep(QUIET)
         begin, before = time.monotonic(), running.seconds
-        resident, sockets = running.resident, running.sockets
+        resident, connections = running.resident, running.connections
         running.forget_peak()
         clients = send(attack, pieces, running.port)
         settle(running, clients)
@@ -71,7 +71,8 @@ def measure(attack: Attack, server: Server, folder: Path) -> Measured:
             client.read()
             client.socket.close()
         settle(running, [])
-        after, peak, left = running.resident, running.peak, running.sockets - sockets
+        after, peak = running.resident, running.peak
+        left = running.connections - connections
         noted, alive = other.noted(), running.alive
     each = (before - spent) / max(_asked(noted, quiet, begin), 1)
     return Measured(

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from pathlib import Path
 from attacks.protocol import LARGE, UPLOAD
 
 STARTS_WITHIN = 20.0
+UNCLOSED = ("01", "08")
+"""ESTABLISHED and CLOSE_WAIT in /proc/net/tcp."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,11 @@ class Running:
         return self._status("VmHWM")
 
     @property
-    def sockets(self) -> int:
-        """Count the sockets that it has."""
-        files = (file for pid in self.pids for file in Path(f"/proc/{pid}/fd").iterdir())
-        return sum(str(file.readlink()).startswith("socket:") for file in files if file.is_symlink())
+    def connections(self) -> int:
+        """Count the connections of clients that it has not closed."""
+        lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+        sockets = (line.split()[1:4:2] for line in lines)
+        return sum(end.endswith(f":{self.port:04X}") and state in UNCLOSED for end, state in sockets)
 
     def forget_peak(self) -> None:
         """Let the peak be what there is now."""
@@ -68,6 +71,10 @@ class Running:
         return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 
 
+Options = Callable[[Path, int, str], list[str]]
+"""What a program is given to serve by a protocol at a port; it may write into the folder."""
+
+
 @dataclass(frozen=True)
 class Server:
     """A server's name, its program, and the protocols that it speaks without TLS."""
@@ -75,6 +82,7 @@ class Server:
     name: str
     program: tuple[str, ...]
     protocols: tuple[str, ...]
+    options: Options
 
     @property
     def version(self) -> str:
@@ -85,25 +93,11 @@ class Server:
         found = re.search(r"\d+(\.\d+)+", said.stdout)
         return f"{self.name} {found[0] if found else '?'}"
 
-    def command(self, folder: Path, port: int, protocol: str) -> list[str]:
-        """Serve the files of a folder by a protocol."""
-        site = str(folder / "site")
-        match self.name:
-            case "nghttpd":
-                given = ["--no-tls", "--echo-upload", "-a", "127.0.0.1", "-d", site, str(port)]
-            case "nginx":
-                configuration = _nginx_configuration(folder, port, protocol)
-                given = ["-p", str(folder), "-e", "nginx.log", "-c", str(configuration)]
-            case _:
-                given = ["serve", site, "--patterns", "--plaintext", "--protocol", protocol]
-                given += ["--listen", f"127.0.0.1:{port}"]
-        return [*self.program, *given]
-
     @contextmanager
     def running(self, folder: Path, protocol: str) -> Iterator[Running]:
         """Run it until it is needed no more."""
         port = _free_port()
-        command, quiet = self.command(folder, port, protocol), subprocess.DEVNULL
+        command, quiet = [*self.program, *self.options(folder, port, protocol)], subprocess.DEVNULL
         # A group of its own: Ctrl-C is for the attacker, who ends it.
         process = subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True)
         try:
@@ -116,15 +110,28 @@ class Server:
             process.wait()
 
 
+def ours(loadstone: Sequence[str]) -> Server:
+    """Give `loadstone serve`."""
+
+    def options(folder: Path, port: int, protocol: str) -> list[str]:
+        listen = ["--plaintext", "--protocol", protocol, "--listen", f"127.0.0.1:{port}"]
+        return ["serve", str(folder / "site"), "--patterns", *listen]
+
+    return Server("loadstone", tuple(loadstone), ("h2", "spdy/3.1", "http/1.1"), options)
+
+
 def found(loadstone: Sequence[str]) -> list[Server]:
-    """Give the servers that are here, ours first."""
-    # Debian has both where only root looks.
-    path = f"{os.environ['PATH']}:/usr/sbin"
-    servers = [Server("loadstone", tuple(loadstone), ("h2", "spdy/3.1", "http/1.1"))]
-    for name, protocols in (("nghttpd", ("h2",)), ("nginx", ("h2", "http/1.1"))):
-        if program := shutil.which(name, path=path):
-            servers.append(Server(name, (program,), protocols))
-    return servers
+    """Give the servers of files that are here, ours first."""
+    nghttpd = installed("nghttpd", ("h2",), _nghttpd)
+    nginx = installed("nginx", ("h2", "http/1.1"), _nginx)
+    return [ours(loadstone), *nghttpd, *nginx]
+
+
+def installed(name: str, protocols: tuple[str, ...], options: Options) -> list[Server]:
+    """Give a server if its program is here."""
+    # Debian has them where only root looks.
+    program = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    return [Server(name, (program,), protocols, options)] if program else []
 
 
 def make_site(folder: Path) -> None:
@@ -136,20 +143,34 @@ def make_site(folder: Path) -> None:
         file.truncate(64 << 20)
 
 
-def _nginx_configuration(folder: Path, port: int, protocol: str) -> Path:
+def nginx_options(folder: Path, http: str) -> list[str]:
+    """Let nginx run with one worker and this in its `http` block."""
     places = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = " ".join(f"{place}_temp_path {folder}/{place};" for place in places)
     user = f"user {pwd.getpwuid(os.geteuid()).pw_name};" if os.geteuid() == 0 else ""
-    listen = f"listen 127.0.0.1:{port}{' http2' if protocol == 'h2' else ''};"
-    # Who passes a body on has to read it first. There is nobody to whom it is passed: no attack's body ends.
-    upload = f"location {UPLOAD} {{ proxy_pass http://127.0.0.1:1; }}"
-    written = folder / "nginx.conf"
-    written.write_text(
+    configuration = folder / "nginx.conf"
+    configuration.write_text(
         f"{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log nginx.log;\n"
         "events { worker_connections 4096; }\n"
-        f"http {{ access_log off; {temporary}\nserver {{ {listen} root {folder}/site; {upload} }} }}\n"
+        f"http {{ access_log off; {temporary}\n{http} }}\n"
     )
-    return written
+    return ["-p", str(folder), "-e", "nginx.log", "-c", str(configuration)]
+
+
+def nginx_listens(port: int, protocol: str) -> str:
+    """Let it listen for a protocol without TLS."""
+    return f"listen 127.0.0.1:{port}{' http2' if protocol == 'h2' else ''};"
+
+
+def _nginx(folder: Path, port: int, protocol: str) -> list[str]:
+    # Who passes a body on has to read it first. There is nobody to whom it is passed: no attack's body ends.
+    upload = f"location {UPLOAD} {{ proxy_pass http://127.0.0.1:1; }}"
+    server = f"{nginx_listens(port, protocol)} root {folder}/site; {upload}"
+    return nginx_options(folder, f"server {{ {server} }}")
+
+
+def _nghttpd(folder: Path, port: int, _protocol: str) -> list[str]:
+    return ["--no-tls", "--echo-upload", "-a", "127.0.0.1", "-d", str(folder / "site"), str(port)]
 
 
 def _free_port() -> int:

@@ -8,11 +8,20 @@ from attacks import bounds
 from attacks.attack import Aim
 from attacks.measurement import Measured
 
-HEADER = """# Attacks
+SERVERS = """# Attacks
 
 Made by `scripts/attacks`; do not edit. Each attack is run on `loadstone serve` and, next to it, on nghttpd
 and nginx (one worker), without TLS, on loopback, each time on a server just started. {missing}All attacks are
-in [attacks](../attacks).
+in [attacks](../attacks). [attacks-on-edge.md](attacks-on-edge.md) is the same for `loadstone edge`.
+"""
+RELAYS = """# Attacks on relays
+
+Made by `scripts/attacks --edge`; do not edit. Each attack is run on `loadstone edge` and, next to it, on
+nghttpx and nginx (one worker). All relay to one `loadstone serve` by HTTP/1.1, have no cache and run with
+their defaults, without TLS, on loopback, each time just started. What the server behind costs is not counted.
+{missing}All attacks are in [attacks](../attacks). [attacks.md](attacks.md) is the same for `loadstone serve`.
+"""
+COLUMNS_EXPLAINED = """
 
 - **sent**: bytes of the attacker that the system took.
 - **held**, **peak**, **after**: growth of the server's resident memory, while the attacker's connections are
@@ -23,7 +32,7 @@ in [attacks](../attacks).
   connection of its own: median and worst, in ms. All processes share {cores} cores, so the attacker's own
   work is in it.
 - **of bound**: what of its bound Loadstone uses. Memory: {memory:g} times the *held* of that peer which holds
-  more. CPU: {processor:g} times nghttpd's, or nginx's with HTTP/1.1, at least {noticeable:g} s/MB: less is
+  more. CPU: {processor:g} times {peer}, at least {noticeable:g} s/MB: less is
   noise. **Bold** exceeds it. SPDY has no peer.
 
 {exceeded}
@@ -48,8 +57,10 @@ Row = Mapping[str, Measured]
 """One attack, by server."""
 
 
-def page(rows: Sequence[Row], versions: Sequence[str], missing: Sequence[str], repeats: int) -> str:
-    """Write the page."""
+def page(
+    rows: Sequence[Row], versions: Sequence[str], missing: Sequence[str], repeats: int, *, edge: bool = False
+) -> str:
+    """Write the page on servers, or the one on relays."""
     lines = [_joined(COLUMNS), _joined(["---"] * len(COLUMNS))]
     aim = None
     for row in rows:
@@ -59,7 +70,8 @@ def page(rows: Sequence[Row], versions: Sequence[str], missing: Sequence[str], r
             lines.append(_joined([f"**{TITLES[aim]}**", *[""] * (len(COLUMNS) - 1)]))
         share = bounds.share(row)
         lines += [_line(measured, share) for measured in row.values()]
-    head = HEADER.format(
+    head = ((RELAYS if edge else SERVERS) + COLUMNS_EXPLAINED).format(
+        peer="nghttpx's" if edge else "nghttpd's, or nginx's with HTTP/1.1",
         missing="".join(f"{name} is missing on this machine. " for name in missing),
         repeats=repeats,
         cores=os.cpu_count(),

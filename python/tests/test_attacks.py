@@ -1,22 +1,27 @@
-"""What `loadstone serve` withstands, in a short form and alone: `scripts/attacks` compares it with others."""
+"""What `loadstone serve` and `loadstone edge` withstand, in a short form.
+
+`scripts/attacks` compares them with others.
+"""
 
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from attacks import bounds, floods, h2, http1, memory, spdy, table
+from attacks import bounds, floods, h2, http1, memory, relays, servers, spdy, table
 from attacks.attack import Aim, Attack
 from attacks.bystander import Latency
 from attacks.measurement import Measured, measure
 from attacks.protocol import Heard
-from attacks.servers import found, make_site
+from attacks.servers import make_site
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what a process costs is read from Linux")
 
 FEW = 5
+LOADSTONE = [sys.executable, "-m", "loadstone"]
 
 
 def named(attacks: tuple[Attack, ...], name: str) -> Attack:
@@ -25,13 +30,18 @@ def named(attacks: tuple[Attack, ...], name: str) -> Attack:
     return replace(attack, connections=min(FEW, attack.connections))
 
 
-def ours(attack: Attack, folder: Path) -> Measured:
+def cost_of_server(attack: Attack, folder: Path) -> Measured:
     make_site(folder)
-    server, *_ = found([sys.executable, "-m", "loadstone"])
-    return measure(attack, server, folder)
+    return measure(attack, servers.ours(LOADSTONE), folder)
 
 
-@pytest.mark.parametrize(
+def cost_of_relay(attack: Attack, folder: Path) -> Measured:
+    make_site(folder)
+    with servers.ours(LOADSTONE).running(folder, "http/1.1") as origin:
+        return measure(attack, relays.found(LOADSTONE, origin.port)[0], folder)
+
+
+HELD = pytest.mark.parametrize(
     "name",
     [
         "h2: ordinary requests, held",
@@ -44,15 +54,27 @@ def ours(attack: Attack, folder: Path) -> Measured:
         "http/1.1: 60 KB of a head that does not end",
     ],
 )
-def test_what_is_held_stays_within_its_bound(tmp_path: Path, name: str) -> None:
+ATTACKED = pytest.mark.parametrize("attacked", [cost_of_server, cost_of_relay], ids=["serve", "edge"])
+
+
+@ATTACKED
+@HELD
+def test_what_is_held_stays_within_its_bound(
+    tmp_path: Path, name: str, attacked: Callable[[Attack, Path], Measured]
+) -> None:
     attack = named(memory.ATTACKS, name)
-    measured = ours(attack, tmp_path)
+    measured = attacked(attack, tmp_path)
     assert measured.sent > 1000 and measured.latency is not None, measured
     assert measured.held <= bounds.held(attack), measured
 
 
-def test_who_floods_is_told_to_calm_down(tmp_path: Path) -> None:
-    measured = ours(replace(named(floods.ATTACKS, "h2: rapid reset (CVE-2023-44487)"), repeats=1), tmp_path)
+@ATTACKED
+def test_who_floods_is_told_to_calm_down(
+    tmp_path: Path, attacked: Callable[[Attack, Path], Measured]
+) -> None:
+    measured = attacked(
+        replace(named(floods.ATTACKS, "h2: rapid reset (CVE-2023-44487)"), repeats=1), tmp_path
+    )
     assert measured.outcome.startswith("GOAWAY ENHANCE_YOUR_CALM (2 of 2 connections)"), measured
 
 
@@ -92,4 +114,13 @@ def test_shares_are_of_the_peer_that_the_bound_names() -> None:
     assert bounds.share(of_processor) == 6.0 / (2 * 1.5)
     assert bounds.share({"loadstone": of_memory["loadstone"]}) is None
     page = table.page([of_memory, of_processor], [], [], 20)
+    assert "`loadstone serve` and, next" in page and "nghttpd's, or nginx's" in page
     assert "1 of 2 attacks exceed" in page and "| **2.00** | takes all |" in page and "| 1.00 |" in page
+
+
+def test_relays_are_compared_with_the_relay_of_the_same_library() -> None:
+    costs = {"loadstone": (0, 6.0), "nginx": (0, 9.0), "nghttpx": (0, 2.0)}
+    row = {name: cost(name, Aim.PROCESSOR, *values) for name, values in costs.items()}
+    assert bounds.share(row) == 6.0 / (2 * 2.0)
+    page = table.page([row], [], [], 20, edge=True)
+    assert page.startswith("# Attacks on relays") and "CPU: 2 times nghttpx's, at least" in page
