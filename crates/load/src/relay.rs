@@ -105,7 +105,7 @@ pub struct Relay {
     /// Its processor, if it has to wait for that.
     processor: Option<Box<Processor>>,
     peak_held: u64,
-    /// Bytes that are kept of the heads of requests.
+    /// Bytes that are kept of requests.
     kept: usize,
     is_draining: bool,
     /// When it last heard of anything.
@@ -193,13 +193,17 @@ impl Relay {
             return;
         }
         let link = self.links.get(&conn);
-        let protocol = link.map_or(Protocol::Http1, |link| link.protocol());
+        let (protocol, is_from_client) =
+            link.map_or((Protocol::Http1, false), |link| (link.protocol(), !link.is_behind()));
         let peer = link.and_then(|link| link.peers.get(&id)).and_then(|peer| peer.place);
         if let Some((CACHE, fill)) = peer {
             return self.handle_fill_event((conn, id), FillId(fill.0), event);
         }
         // A server that has answered early may be gone, or its stream, while the rest of the request still comes.
         let peer = peer.filter(|(to, it)| self.links.get(to).is_some_and(|link| link.peers.contains_key(it)));
+        if let Some(behind) = peer.filter(|_| is_from_client) {
+            self.keep_content((conn, id), behind, &event);
+        }
         match (event, peer) {
             (Event::Request { head, .. }, _) => self.begin((conn, id), &head),
             (Event::Interim { head, .. }, Some((to, stream))) => match returned(&head, protocol) {
@@ -242,13 +246,19 @@ impl Relay {
         if link.is_behind() {
             link.stirred = now;
             let has_answered = matches!(event, Event::Response { .. });
+            let server = link.server().filter(|_| has_answered);
+            let mut dropped = None;
             if let Some(peer) = event.request().and_then(|id| link.peers.get_mut(&id)) {
                 peer.stirred = now;
                 peer.is_answered |= has_answered;
                 let is_unanswered = matches!(event, Event::Sent { .. } | Event::Refused { .. });
-                peer.repeatable = peer.repeatable.take_if(|_| is_unanswered);
+                let answered = peer.repeatable.take_if(|_| !is_unanswered);
+                dropped = answered.filter(|request| !request.events.is_empty()).and(peer.place);
             }
-            if let Some(server) = link.server().filter(|_| has_answered) {
+            if let Some(front) = dropped {
+                self.drop_content(front);
+            }
+            if let Some(server) = server {
                 self.note_response(server);
             }
             return;

@@ -28,7 +28,8 @@ pub struct Config {
     pub thinking: Factors,
 }
 
-/// How many bytes of the heads of requests a server keeps at a time; a request beyond that is cancelled.
+/// How many bytes of the heads of requests a server keeps at a time; a request beyond that is cancelled. A relay may use half of
+/// that for content, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxKept {
     /// Of one connection.

@@ -45,7 +45,8 @@ impl Relay {
             Ok((route, Forwarded { head, length })) => {
                 let read_at = self.occupy(front);
                 let (behind, events) = (None, Vec::new());
-                self.early.insert(front, PendingRequest { head, length, route, since: now, read_at, behind, events });
+                let pending = PendingRequest { head, length, route, since: now, read_at, behind, events, used: 0 };
+                self.early.insert(front, pending);
                 self.proceed(front);
             }
             Err(why) => self.link(front.0).reject(front.1, why),
@@ -172,7 +173,7 @@ impl Relay {
             self.early.entry(front).and_modify(|early| early.behind = None);
             return self.seek(front, Wanted::Any);
         }
-        let Some(PendingRequest { mut head, length, mut events, route, .. }) = self.early.remove(&front) else {
+        let Some(PendingRequest { mut head, length, mut events, route, used, .. }) = self.early.remove(&front) else {
             return;
         };
         let is_empty = matches!(events.first(), Some(Event::End { .. }));
@@ -191,13 +192,15 @@ impl Relay {
         let stream = link.request(head.clone(), content);
         let was_used = link.as_behind().is_some_and(|half| std::mem::replace(&mut half.was_used, true));
         let is_safe_if_lost = was_used && is_idempotent(&head.method);
-        let peer = match is_empty {
-            true => Peer::of_request(front, now, RepeatableRequest { head, route, is_safe_if_lost }),
-            false => Peer::of_upload(front, now),
-        };
+        let repeatable = RepeatableRequest { head, events: Vec::new(), route, is_safe_if_lost };
+        let mut peer = Peer::of_request(front, now, repeatable);
+        (peer.is_finished, peer.used) = (is_empty, used);
         link.peers.insert(stream, peer);
         self.attach(front, (behind, stream));
         events.drain(..usize::from(is_empty));
+        if !events.is_empty() {
+            self.drop_content(front);
+        }
         events.into_iter().for_each(|event| self.handle_event(front.0, event));
         self.stir(behind);
     }
@@ -391,8 +394,8 @@ impl Relay {
         let Some(half) = link.as_front() else { return };
         let Some(over) = half.exchanges.remove(&stream) else { return };
         let protocol = half.client.protocol;
-        half.kept -= over.kept;
-        self.kept -= over.kept;
+        half.kept -= over.kept + over.kept_content;
+        self.kept -= over.kept + over.kept_content;
         if notes == ExchangeNotes::Kept {
             let response = over.status.map(|status| (status, Body { len: over.sent, ..Body::EMPTY }));
             let RelayedExchange { request, began, answered, cache, rejected, .. } = over;

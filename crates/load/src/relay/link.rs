@@ -54,7 +54,7 @@ pub(super) struct Front {
     pub(super) exchanges: BTreeMap<RequestId, RelayedExchange>,
     /// The client lets nothing of its responses out, or too little.
     pub(super) shut: Option<Shut>,
-    /// Bytes that are kept of the heads of its requests.
+    /// Bytes that are kept of its requests.
     pub(super) kept: usize,
     /// The client has been told that nothing new is taken.
     pub(super) is_drained: bool,
@@ -77,8 +77,10 @@ pub(super) struct Behind {
 pub(super) struct Peer {
     /// None where the cache is the other side.
     pub(super) place: Option<StreamRef>,
-    /// Bytes appended here and not yet called used at the other side.
+    /// Bytes appended here that have not gone out yet. Then they are called used at the other side,
     pub(super) passed: u64,
+    /// but for the first so many, which were before: the request is made again.
+    pub(super) used: u64,
     /// All has come from there.
     pub(super) is_finished: bool,
     /// Behind: its response has begun.
@@ -86,7 +88,7 @@ pub(super) struct Peer {
     trailers: Fields,
     /// Behind: when it was last the client's turn, or anything moved.
     pub(super) stirred: Time,
-    /// Behind: its request, if that can be made again: it has no content, and nothing of a response has come.
+    /// Behind: its request, if that can be made again.
     pub(super) repeatable: Option<RepeatableRequest>,
 }
 
@@ -97,18 +99,21 @@ impl Peer {
 
     /// What belongs to a stream whose content comes from the cache.
     pub(super) fn of_cache() -> Peer {
-        let (trailers, stirred) = (Fields::default(), Time::ZERO);
-        Peer { place: None, passed: 0, is_finished: false, is_answered: false, trailers, stirred, repeatable: None }
+        Peer {
+            place: None,
+            passed: 0,
+            used: 0,
+            is_finished: false,
+            is_answered: false,
+            trailers: Fields::default(),
+            stirred: Time::ZERO,
+            repeatable: None,
+        }
     }
 
-    /// What belongs to a stream behind on which a request without content goes out now.
+    /// What belongs to a stream behind on which a request goes out now.
     pub(super) fn of_request(place: StreamRef, now: Time, repeatable: RepeatableRequest) -> Peer {
-        Peer { is_finished: true, repeatable: Some(repeatable), ..Peer::of_upload(place, now) }
-    }
-
-    /// The same where content follows.
-    pub(super) fn of_upload(place: StreamRef, now: Time) -> Peer {
-        Peer { stirred: now, ..Peer::new(place) }
+        Peer { repeatable: Some(repeatable), stirred: now, ..Peer::new(place) }
     }
 }
 
@@ -274,9 +279,11 @@ impl RelayConnection {
             let buffered = session.buffered(*stream);
             if peer.passed > buffered {
                 peer.stirred = now;
-                let_out += peer.passed - buffered;
-                passed.extend(peer.place.map(|place| (place, peer.passed - buffered)));
-                peer.passed = buffered;
+                let went = peer.passed - buffered;
+                let again = went.min(peer.used);
+                let_out += went;
+                passed.extend(peer.place.map(|place| (place, went - again)));
+                (peer.passed, peer.used) = (buffered, peer.used - again);
             }
         }
         self.note_shut(now, let_out);

@@ -21,13 +21,15 @@ pub(super) struct PendingRequest {
     pub(super) behind: Option<ConnId>,
     /// What has come of it besides.
     pub(super) events: Vec<Event>,
+    /// So many bytes of its content are called used: they have gone out on a connection that did not answer.
+    pub(super) used: u64,
 }
 
 impl PendingRequest {
     /// A request without content that is complete; `id` is that of its stream.
     pub(super) fn complete(head: Arc<RequestHead>, route: RequestRoute, id: RequestId, now: Time) -> PendingRequest {
         let events = vec![Event::End { id }];
-        PendingRequest { head, length: None, route, since: now, read_at: now, behind: None, events }
+        PendingRequest { head, length: None, route, since: now, read_at: now, behind: None, events, used: 0 }
     }
 
     /// Whether it has not looked for a connection yet.

@@ -22,6 +22,8 @@ pub(super) struct RelayedExchange {
     pub(super) sent: u64,
     /// Bytes that are kept of the request's head.
     pub(super) kept: usize,
+    /// Bytes that are kept of its content.
+    pub(super) kept_content: usize,
     /// What the cache had to do with it, if there is one.
     pub(super) cache: Option<CacheOutcome>,
     /// Why the relay has answered in the server's place, or could not finish.
@@ -49,6 +51,7 @@ impl RelayedExchange {
             answered: None,
             sent: 0,
             kept,
+            kept_content: 0,
             cache: None,
             rejected: None,
             arrival,

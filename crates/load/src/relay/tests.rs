@@ -2,7 +2,7 @@
 
 use super::link::WINDOW;
 use super::*;
-use crate::Timeouts;
+use crate::{MaxKept, Timeouts};
 use loadstone_http::{
     Body, BodyId, ClientSession, Content, Fields, Multiplexing, Priority, RequestHead, ResponseHead, ServerSession,
     SessionFactory,
@@ -169,12 +169,7 @@ impl World {
                     self.relay.handle_close(self.now, conn, Closed::Failed);
                     return true;
                 }
-                let session = self.sessions.server(self.spoken);
-                let (sent, requests, events) = (Wire::default(), Vec::new(), Vec::new());
-                let behind =
-                    Behind { server: to, session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
-                self.behind.insert(conn, behind);
-                self.relay.handle_open(self.now, conn, Opened::by(Opener::Us, self.spoken));
+                self.connect(conn, to);
             }
             Action::Receive { conn, limit, .. } => {
                 self.behind.entry(conn).and_modify(|behind| {
@@ -194,6 +189,15 @@ impl World {
             Action::Resolve { .. } => panic!("a relay knows the addresses of its servers"),
         }
         true
+    }
+
+    /// A server takes a connection.
+    fn connect(&mut self, conn: ConnId, to: HostId) {
+        let session = self.sessions.server(self.spoken);
+        let (sent, requests, events) = (Wire::default(), Vec::new(), Vec::new());
+        let behind = Behind { server: to, session, sent, read: 0, limit: 0, requests, events, is_aborted: false };
+        self.behind.insert(conn, behind);
+        self.relay.handle_open(self.now, conn, Opened::by(Opener::Us, self.spoken));
     }
 
     /// The server hears what the relay sends behind.
@@ -283,6 +287,7 @@ mod clients;
 mod health;
 mod lookups;
 mod several_servers;
+mod uploads_again;
 
 #[test]
 fn a_thousand_objects_come_whole_and_in_order_whatever_is_spoken_in_front() {

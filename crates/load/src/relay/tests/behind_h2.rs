@@ -3,7 +3,7 @@
 use super::*;
 
 /// A relay that speaks HTTP/2 to servers.
-fn shared(config: RelayConfig) -> RelayConfig {
+pub(super) fn shared(config: RelayConfig) -> RelayConfig {
     let server_sessions = Arc::new(SessionFactory::new(windows_behind(Multiplexing::default())));
     RelayConfig { server_sessions, server_protocol: ServerProtocol::H2, ..config }
 }
