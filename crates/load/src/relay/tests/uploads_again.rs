@@ -19,7 +19,7 @@ const REFUSALS: [Refusal; 2] = [Refusal::GoAway, Refusal::RefusedStream];
 
 /// Content of so many bytes from there on, no two places of it alike.
 fn bytes(from: usize, len: usize) -> Bytes {
-    (from..from + len).map(|at| (at * 7919 >> 5) as u8).collect()
+    (from..from + len).map(|at| ((at * 7919) >> 5) as u8).collect()
 }
 
 impl World {
