@@ -175,24 +175,32 @@ fn connections_behind_are_used_again_by_whoever_comes_next() {
 
 #[test]
 fn a_request_is_repeated_if_it_may_be_and_its_kept_connection_was_closed_before_any_byte_of_a_response() {
-    // The method, what the origin says before it closes, whether it is asked again, and what the client hears.
-    for (method, said, is_repeated, status) in [
-        ("GET", &b""[..], true, "200"),
-        ("POST", b"", false, "502"),
-        ("GET", b"HTTP/1.1 2", false, "502"),
-        ("GET", b"HTTP/1.1 100 Continue\r\n\r\n", false, "502"),
+    // The method, the content, what the origin says before it closes, whether it is asked again, and what the client hears.
+    for (method, content, said, is_repeated, status) in [
+        ("GET", "", &b""[..], true, "200"),
+        ("PUT", "four", b"", true, "200"),
+        ("POST", "", b"", false, "502"),
+        ("POST", "four", b"", false, "502"),
+        ("GET", "", b"HTTP/1.1 2", false, "502"),
+        ("GET", "", b"HTTP/1.1 100 Continue\r\n\r\n", false, "502"),
     ] {
         with_plain(|front, origin| {
             let mut client = front.send("GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n");
             let mut behind = heard(origin, "GET /1 ");
             behind.write_all(b"HTTP/1.1 204 No\r\n\r\n").unwrap();
             read_head(&mut client);
-            client.write_all(format!("{method} /2 HTTP/1.1\r\nHost: a.test\r\n\r\n").as_bytes()).unwrap();
+            let length = content.len();
+            let request = format!("{method} /2 HTTP/1.1\r\nHost: a.test\r\nContent-Length: {length}\r\n\r\n{content}");
+            client.write_all(request.as_bytes()).unwrap();
             read_head(&mut behind);
+            behind.read_exact(&mut vec![0; length]).unwrap();
             behind.write_all(said).unwrap();
             drop(behind);
             if is_repeated {
                 let mut again = heard(origin, &format!("{method} /2 "));
+                let mut came = vec![0; length];
+                again.read_exact(&mut came).unwrap();
+                assert_eq!(came, content.as_bytes());
                 again.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
             }
             let mut head = read_head(&mut client);
