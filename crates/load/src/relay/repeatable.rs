@@ -1,6 +1,5 @@
 //! Requests that are made again on another connection, with what has come of their content.
 
-use super::link::WINDOW;
 use super::pending_request::PendingRequest;
 use super::pool::Wanted;
 use super::route::RequestRoute;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 
 /// How many bytes of a request's content are kept, so that the request can be made again. As many as a connection may bring that are
 /// not used yet: so keeping them holds no more of a message than an end that reads slowly does.
-const MAX_CONTENT: usize = WINDOW as usize;
+const MAX_CONTENT: usize = 64 * 1024;
 /// What a piece of content takes besides its bytes: many are small where a client sends small frames.
 const PIECE: usize = 64;
 
