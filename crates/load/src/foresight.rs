@@ -13,15 +13,19 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Foresight {
-    /// What servers push with a response (SPDY, HTTP/2).
+    /// Objects that servers push with a response (SPDY, HTTP/2): those embedded in it, of these only the ones that
+    /// others wait for (`dependencies`), all, or those that the page lists.
     pub push: Scope,
-    /// Down to how many levels of embedding: what stands in an object that stands in the response, and so on.
+    /// Levels of embedding that are pushed: with 2, also what is embedded in an object that is embedded in the
+    /// response.
     pub push_levels: Bounded<1, 16>,
-    /// What servers tell the client to fetch by itself.
+    /// Objects that servers announce, so that the client requests them early; the values are those of `push`.
     pub hint: Scope,
-    /// To which hosts the first response tells the client to open connections, by Link.
+    /// Hosts to which the first response tells the client to open connections, by Link: none, or all hosts of the
+    /// page.
     pub preconnect: PreconnectTo,
-    /// How they tell it: by a response 103, by Link or by X-Subresource in the response.
+    /// How servers announce objects: by a 103 (Early Hints) response, or in the response by its field Link or
+    /// X-Subresource.
     pub hint_by: HintBy,
 }
 

@@ -27,7 +27,7 @@ pub struct Scenario {
     /// What is loaded.
     #[serde(default)]
     pub page: SharedPage,
-    /// The access link, where there is no topology.
+    /// Access link, if there is no topology.
     #[serde(default)]
     pub network: Network,
     /// The traces that the network follows, by the names that it gives them: each the text of a file
@@ -38,12 +38,13 @@ pub struct Scenario {
     /// By which protocol and with which settings.
     #[serde(default)]
     pub variant: Variant,
-    /// The pages that the browser has visited before, in this order, `visit_after` seconds from each to the next; this
-    /// page itself, once, if none is named. One page or a list.
+    /// Pages that the browser has visited before, in this order, `visit_after` seconds from each to the next; if
+    /// unset, this page itself, once. One page or a list.
     #[schemars(with = "earlier_pages::OneOrMore")]
     #[serde(default, with = "earlier_pages", skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<SharedPage>,
-    /// What the servers of the last page before take for the next one, with `prefetch`; if it is left out, they are right.
+    /// Page that the servers of the last page before expect next, with `prefetch`; if unset, they expect the right
+    /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub likely_next: Option<SharedPage>,
     /// Who takes part and over which links, where it is not one browser behind one access link.
@@ -52,7 +53,7 @@ pub struct Scenario {
     /// How much of what is not known exactly varies with the seed; nothing if it is left out.
     #[serde(default, skip_serializing_if = "Spread::is_none")]
     pub spread: Spread,
-    /// The seed of the first run, from which every random decision draws; run k has this plus k.
+    /// Seed of the random decisions of the first run; each further run has the next number.
     #[serde(default = "first_seed")]
     pub seed: u64,
 }
@@ -65,7 +66,7 @@ fn first_seed() -> u64 {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Variant {
-    /// The protocol of all connections.
+    /// Protocol of all connections.
     #[schemars(with = "Protocol")]
     #[serde(with = "protocol_name")]
     pub protocol: Protocol,
@@ -73,61 +74,65 @@ pub struct Variant {
     #[schemars(with = "BTreeMap<String, Protocol>")]
     #[serde(with = "protocol_names", skip_serializing_if = "BTreeMap::is_empty")]
     pub protocol_of: BTreeMap<String, Protocol>,
-    /// TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none.
+    /// TLS version of all connections, or none. In a scenario file, if unset: 1.3 for https URLs, none for http.
     pub tls: Option<Tls>,
-    /// How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`,
-    /// with a fourth for the tickets behind it.
+    /// Sizes of the flights in a TLS 1.3 handshake: those of a year, `2013` (if unset) or `2026`, or
+    /// client/server/client in bytes, as in `1800/4000/80`, with a fourth number for session tickets.
     #[serde(skip_serializing_if = "TlsFlights::is_default")]
     pub tls_flights: TlsFlights,
-    /// Deals the objects in turn over this many hosts; if it is left out, they stay where they are.
+    /// Distribute the objects over this many hosts in turn; if unset, they stay on their own hosts.
     pub servers: Option<Servers>,
-    /// Over which hosts the objects are spread.
+    /// Hosts that the objects are on: as recorded (if unset), a server for each host name, one host for each
+    /// registered domain, or one host for all.
     #[serde(skip_serializing_if = "Sharding::is_default")]
     pub sharding: Sharding,
-    /// How urgent the browser says that objects are.
+    /// Priorities that the browser gives to requests: as recorded (if unset), all equal (`none`), by the kind of
+    /// object, or by how many objects wait for it in a row (`dependencies`).
     #[serde(skip_serializing_if = "Priorities::is_default")]
     pub priorities: Priorities,
-    /// The most connections to a host at a time.
+    /// Maximum number of simultaneous connections to a host.
     pub connections: Connections,
-    /// The most connections of the browser to all hosts at a time; if it is left out, any number.
+    /// Maximum number of simultaneous connections of the browser to all hosts; if unset, no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections_in_all: Option<Connections>,
-    /// The most requests that a browser has under way on a connection of HTTP/1.1 with pipelining; if it is left out,
-    /// any number.
+    /// Maximum number of outstanding requests on a connection with HTTP/1.1 pipelining; if unset, no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipelined_requests: Option<Requests>,
-    /// How a browser with pipelining finds out whether pipelines come through; if it is left out, it takes it that they do.
+    /// How a browser with pipelining finds out whether the path supports it: by a probe at the start, or not at all
+    /// (if unset): it assumes support.
     #[serde(skip_serializing_if = "Probing::is_default")]
     pub pipelining_probe: Probing,
-    /// How the browser behaves where nothing else is set.
+    /// Browser whose behaviour applies where nothing else is set: the recorded one (if unset), or Firefox of 2012, on
+    /// a desktop or on a phone.
     #[serde(skip_serializing_if = "Habits::is_default")]
     pub browser: Habits,
-    /// The most requests that a server answers on a connection before it leaves it: with 1 it keeps no connection
-    /// alive. If it is left out, any number.
+    /// Maximum number of requests on a connection, which is then not used again; 1 disables persistent connections.
+    /// If unset, no limit.
     pub requests_per_connection: Option<Requests>,
-    /// Who closes a connection of HTTP/1.1 that carries no more requests.
+    /// Which end closes an HTTP/1.1 connection that carries no more requests.
     #[serde(skip_serializing_if = "Closing::is_default")]
     pub closing: Closing,
     /// What servers' processors have to do; nothing if it is left out.
     #[serde(skip_serializing_if = "Work::is_default")]
     pub work: Work,
-    /// What the browser knows of the names of hosts when the load begins; if it is left out, all addresses.
+    /// DNS when the load begins: the browser has all addresses in its cache (if unset), or looks up each name before
+    /// it connects.
     #[serde(skip_serializing_if = "Names::is_default")]
     pub names: Names,
-    /// How many times as long the browser computes: a number, or `phone`, which is 4.
+    /// Multiply the computing times of the browser by this factor; `phone` is 4. If unset, 1.
     #[serde(skip_serializing_if = "ComputeFactor::is_one")]
     pub compute: ComputeFactor,
     /// How requests come to the one connection of SPDY or HTTP/2. If it is left out: `racing` where the page's requests
     /// are scheduled as Chromium does, else `together`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
-    /// That the browser has visited the page before, or those that `before` names, and how many seconds ago that was
-    /// loaded, or each before the next. It has its cache, as the heads of those pages say, and connections that are
-    /// still open. If it is left out, the browser has nothing.
+    /// The browser has visited this page, or the pages of `before`, this many seconds ago; between two of those, the
+    /// same time passes. It has the responses that it may cache, and the connections that are still open. If unset,
+    /// it has neither.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visit_after: Option<VisitAfter>,
-    /// What the servers of each page before give or name of the one after: nothing, `next` for prefetches of all that it has,
-    /// `pushed` for pushes of what is the document's server's and prefetches of the rest. Needs `visit_after`.
+    /// What servers do ahead for the next page: nothing (if unset); `next`: name all its objects for prefetching;
+    /// `pushed`: push those on the server of the document, and name the others. Needs `visit_after`.
     #[serde(skip_serializing_if = "Prefetch::is_default")]
     pub prefetch: Prefetch,
     /// How many loads of the page, each with connections of its own, the servers' TCP remembers if it remembers

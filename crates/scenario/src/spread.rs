@@ -13,11 +13,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spread {
-    /// By how much in percent each link's rates and each way's delay may be more or less than stated. Above 0, traces
-    /// begin anywhere and programs wake up at their own moments.
+    /// Vary the rates of each link and the delay of each direction at random, by up to this many percent. Above 0,
+    /// traces also begin at a random point, and programs wake up at random moments.
     pub network: Bounded<0, 50>,
-    /// By how much in percent each of the servers' and the page's own times may be more or less than stated. Where
-    /// several loads of a page say how its computing differs, that differs so instead, unless this is 0.
+    /// Vary the processing times of servers and the times of the page at random, by up to this many percent.
+    /// Computing times of a page that was recorded several times vary as recorded instead, unless this is 0.
     pub times: Bounded<0, 50>,
 }
 

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Multiplexing {
-    /// Which response a server of SPDY or HTTP/2 sends next.
+    /// Which of the responses that are ready a server sends next (SPDY, HTTP/2).
     pub policy: Policy,
-    /// Which request a client of SPDY or HTTP/2 sends next, of those that it has at the same time.
+    /// Which of the requests that are ready at the same time a client sends next (SPDY, HTTP/2).
     pub request_order: RequestOrder,
-    /// The most bytes of content in a DATA frame (SPDY, HTTP/2).
+    /// Maximum payload of a DATA frame, in bytes (SPDY, HTTP/2).
     pub frame_bytes: FrameBytes,
     /// The window of each stream in bytes, 65,536 to 2^31 - 1.
     pub stream_window: Window,
@@ -23,7 +23,7 @@ pub struct Multiplexing {
     /// Whether a client takes pushes. It is no key of a scenario: there pushes happen where servers push.
     #[serde(skip)]
     pub push: Push,
-    /// The most streams that the peer may have open at a time (SPDY, HTTP/2).
+    /// Maximum number of concurrent streams that the peer may open (SPDY, HTTP/2).
     pub streams: MaxStreams,
     /// How a client hands requests to the transport. It is no key of a scenario: that depends on the browser.
     #[serde(skip)]

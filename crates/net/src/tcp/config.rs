@@ -10,19 +10,19 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The system whose TCP it has.
+    /// Operating system whose TCP is modelled; `textbook` follows the RFCs alone.
     pub profile: Profile,
-    /// The initial window in segments (RFC 6928); the profile's if it is left out.
+    /// Initial window in segments (RFC 6928); if unset, the profile's.
     pub iw: Option<InitialWindow>,
-    /// The congestion control; the profile's if it is left out.
+    /// Congestion control; if unset, the profile's.
     pub cc: Option<Congestion>,
-    /// The most bytes that are written but unsent (Linux's TCP_NOTSENT_LOWAT); the profile's, 16,384, if it is left out.
-    /// The fewer, the later the next data is chosen.
+    /// Maximum number of bytes that are written to a socket and not sent yet (Linux's TCP_NOTSENT_LOWAT); if unset,
+    /// the profile's, 16,384. The smaller, the later the next data is chosen.
     pub notsent_lowat: Option<Bounded<2048, 0x4000_0000>>,
-    /// The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons it as
-    /// half of a buffer, which then does not grow.
+    /// Receive window in bytes, 2 KiB to 1 GiB; if unset, the profile's. Linux takes half of the receive buffer for
+    /// it, which then does not grow.
     pub receive_window: Option<Bounded<2048, 0x4000_0000>>,
-    /// Behaves like n connections in one (TCP+ of the study `nsdi`); 1 if it is left out.
+    /// Behave like N connections in one (TCP+ of the study `nsdi`); if unset, 1.
     ///
     /// Initial window and receive window are n times as large, and a loss costs 1/n of a single connection's reduction.
     pub flows: Option<Bounded<1, 256>>,
