@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 /// The options of texts that are no settings of their own: name, field, what stands for the value, and help.
 const TEXTS: [(&str, &str, &str, &str); 4] = [
-    ("listen", "front.listen", "HOST:PORT", "Where it listens; port 0 is one that is free."),
-    ("cert", "front.cert", "FILE", "Chain of certificates in PEM; if it is left out, one is made."),
-    ("key", "front.key", "FILE", "The certificate's key in PEM."),
-    ("cacert", "behind.cacert", "FILE", "Trust the certificates in it (PEM) for origins by https, not the system's."),
+    ("listen", "front.listen", "HOST:PORT", "Address to listen on; port 0 means any free port."),
+    ("cert", "front.cert", "FILE", "Certificate chain in PEM; if unset, one is generated."),
+    ("key", "front.key", "FILE", "Private key of the certificate, in PEM."),
+    ("cacert", "behind.cacert", "FILE", "Trust the CA certificates in FILE (PEM) for https origins, not the system's."),
 ];
 
 /// What the command line says.
@@ -64,20 +64,20 @@ fn command(options: &[CommandOption]) -> Command {
     let save_ca = Arg::new("save-ca").long("save-ca").value_name("FILE").value_parser(value_parser!(PathBuf));
     Command::new("loadstone-edge")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Relays requests by HTTP/1.1, SPDY and HTTP/2 to origins by HTTP/1.1.")
+        .about("Reverse proxy: HTTP/1.1, SPDY and HTTP/2 in front, HTTP/1.1 or HTTP/2 to origins.")
         .after_help(
-            "The host that a request names says which origin it goes to. It relays until SIGINT or SIGTERM, then leaves: \
-             a second one ends it.",
+            "The host that a request names decides which origin it goes to. SIGHUP reads the settings again. SIGINT or \
+             SIGTERM shuts the edge down after the requests in progress, a second one at once.",
         )
-        .arg(file.help("All settings in TOML (docs/edge.md); options come before it."))
-        .arg(origin.help("Requests for the host NAME, or NAME:PORT, go to the server of the URL; give it again for more names and servers."))
+        .arg(file.help("All settings in TOML (docs/edge.md); options override it."))
+        .arg(origin.help("Send requests for the host NAME, or NAME:PORT, to the server at URL. Repeat it for more names, and for more servers of a name."))
         .arg(
             plaintext
-                .help("No TLS: http/1.1, or the --protocol that clients know of.")
+                .help("No TLS: clients use http/1.1, or the --protocol without negotiation.")
                 .conflicts_with_all(["cert", "key", "save-ca"]),
         )
         .args(TEXTS.map(|(name, _, metavar, help)| Arg::new(name).long(name).value_name(metavar).help(help)))
-        .arg(save_ca.help("Write the certificate that clients have to trust, in PEM."))
+        .arg(save_ca.help("Write the CA certificate that clients have to trust, in PEM."))
         .args(options.iter().map(argument))
 }
 

@@ -49,7 +49,8 @@ pub struct EdgeSettings {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct AdminSettings {
-    /// Where /metrics, /health and /purge are answered, without a password: an address that nobody else reaches.
+    /// Address of /metrics, /health and /purge, for the operator. They need no password: choose an address that
+    /// nobody else reaches.
     listen: Option<String>,
 }
 
@@ -57,32 +58,38 @@ struct AdminSettings {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct BehindSettings {
-    /// What is spoken to origins: over TLS if they agree by ALPN, and HTTP/1.1 if they do not; in plain TCP to all of them.
+    /// Protocol to origins. `h2` is negotiated by ALPN with https origins, which may choose HTTP/1.1; with http
+    /// origins it is used without negotiation.
     protocol: ServerProtocol,
-    /// The most connections to an origin.
+    /// Maximum number of connections to an origin.
     connections: Bounded<1, 10_000>,
-    /// When one more is opened, of HTTP/1.1: at once for each request that finds none free, or when that is likely to save time.
+    /// When to open another HTTP/1.1 connection to an origin: for each request that finds no free one, or only if
+    /// that is likely to save time.
     growth: PoolGrowth,
-    /// The most requests that wait for a connection to an origin; others get 503.
+    /// Maximum number of requests that wait for a connection to an origin; further requests get 503 (Service
+    /// Unavailable).
     waiting: Bounded<0, 1_000_000>,
-    /// How much of what other clients leave of an origin's connections one client (an address) may have, in percent; of HTTP/2,
-    /// of its queue.
+    /// Connections to an origin, and places in its queue, that one client (an address) may have, in percent of those
+    /// that other clients leave free.
     client_share: Bounded<1, 100>,
-    /// How long it may take until a connection to an origin is open, in seconds.
+    /// Maximum time to open a connection to an origin, in seconds.
     connect: SomeSeconds,
-    /// How long an origin may be silent while it is its turn, in seconds; then its clients get 504.
+    /// Maximum time without data from an origin while the edge waits for it, in seconds; then clients get 504
+    /// (Gateway Timeout).
     timeout: SomeSeconds,
-    /// How long a connection to an origin is kept that is not used, in seconds.
+    /// Close a connection to an origin after this many seconds without use.
     idle: SomeSeconds,
-    /// After how many failures in a row an origin is left out, if another one of the name is healthy.
+    /// Stop using an origin after this many failures in a row, if another origin of the same name is healthy.
     failures: Bounded<1, 1000>,
-    /// How long it is left out, in seconds; then one request tries it.
+    /// Seconds until a failed origin is tried again, by one request.
     pause: SomeSeconds,
-    /// A path for which origins are asked whether they are well: 200 to 399 is a yes, all else and silence a no.
+    /// Path for health checks of origins: an answer of 200 to 399 is healthy, any other answer or none is not. If
+    /// unset, there are no checks.
     check: Option<String>,
-    /// After how many seconds they are asked again.
+    /// Seconds between two health checks of an origin.
     check_interval: SomeSeconds,
-    /// Serves clients on this machine as a proxy, too: goes to URLs of http that they name, if these are in its scope.
+    /// Also act as a forward proxy for clients on this machine: to http URLs at public addresses, or at loopback
+    /// addresses only.
     forward: Option<ForwardScope>,
     /// Certificates in PEM that are trusted in place of the system's.
     authorities: Option<String>,
@@ -131,13 +138,14 @@ impl BehindSettings {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct CacheSettings {
-    /// The most bytes of memory for responses that are answered without asking an origin (RFC 9111); 0 is no cache.
+    /// Memory for cached responses (RFC 9111), in bytes; 0 means no cache.
     bytes: Bounded<0, 4_000_000_000>,
-    /// The most bytes of content of a response that is stored.
+    /// Maximum size of the content of a response that is stored, in bytes.
     object: Bounded<1, 1_000_000_000>,
-    /// A folder to write it to as well: so what memory has no room for is there, and an edge that is started again finds it.
+    /// Also write stored responses to this directory: it has those that do not fit into memory, and is kept when the
+    /// edge is restarted.
     disk: Option<String>,
-    /// The most megabytes (10^6 bytes) of that folder.
+    /// Maximum size of the cache on disk, in megabytes (10^6 bytes).
     disk_megabytes: Bounded<1, 4_000_000_000>,
 }
 

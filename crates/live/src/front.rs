@@ -46,29 +46,29 @@ pub(crate) type SomeSeconds = Bounded<1, 86_400>;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FrontSettings {
-    /// Host and port; port 0 is one that is free.
+    /// Host and port; port 0 means any free port.
     pub(crate) listen: String,
     #[serde(default)]
     pub(crate) transport: TransportSecurity,
     /// A chain and a key in PEM; where there is none one is made.
     #[serde(default)]
     identity: Option<Pem>,
-    /// The only protocol that is spoken; if it is left out all are, by ALPN.
+    /// Accept only this protocol. If unset, all are accepted, by ALPN; without TLS, http/1.1.
     #[schemars(with = "Option<Protocol>")]
     #[serde(default)]
     protocol: Option<String>,
     #[serde(default)]
     pub(crate) multiplexing: Multiplexing,
-    /// The most bytes that sockets take beyond what is sent (TCP_NOTSENT_LOWAT).
+    /// Maximum number of bytes that are written to a socket and not sent yet (TCP_NOTSENT_LOWAT).
     #[serde(default = "notsent_lowat")]
     notsent_lowat: Lowat,
-    /// Write a line of JSON for each request to this file, or to standard output for `-`.
+    /// Write one line of JSON for each request to this file; `-` is standard output.
     #[serde(default)]
     access_log: Option<String>,
-    /// How long a connection is kept on which nobody asks for anything, in seconds.
+    /// Close a connection after this many seconds without a request.
     #[serde(default = "idle")]
     idle: SomeSeconds,
-    /// How long what is under way may go on when the server leaves, in seconds.
+    /// At shutdown, give requests in progress this many seconds to finish.
     #[serde(default = "grace")]
     grace: Seconds,
 }
