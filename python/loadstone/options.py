@@ -40,22 +40,22 @@ _PATHS = {
 NETWORK = _of(OF_SCENARIOS["network"])
 NETWORKS = _of(
     OF_SCENARIOS["network"],
-    "cable, wifi, 4g and slow-4g; can be given several times, also as a CSV file of users",
+    "cable, wifi, 4g and slow-4g; may be repeated, also with a CSV file of users",
     names=["networks"],
     multiple=True,
 )
 NETWORK_OF_USERS = _of(OF_SCENARIOS["network"], "4g")
 NETWORK_OF_DEPTHS = _of(
-    OF_SCENARIOS["network"], "with --depths the one that a recording tells of; else 10/1mbit,100ms"
+    OF_SCENARIOS["network"], "with --depths, the recorded one if there is one; else 10/1mbit,100ms"
 )
-PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "what a HAR says that each host spoke; else h2")
-PUSH = _of(OF_SCENARIOS["push"], "dependencies, without --hint and --preconnect")
+PROTOCOL_AS_RECORDED = _of(OF_SCENARIOS["protocol"], "the recorded protocol of each host; else h2")
+PUSH = _of(OF_SCENARIOS["push"], "dependencies; nothing with --hint or --preconnect")
 HINT = _of(OF_SCENARIOS["hint"])
 PUSH_LEVELS = _of(OF_SCENARIOS["push_levels"])
 PRECONNECT = _of(OF_SCENARIOS["preconnect"])
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
-TLS = _of(OF_SCENARIOS["tls"], "1.3, whatever the URLs' schemes")
+TLS = _of(OF_SCENARIOS["tls"], "1.3, also for http URLs")
 
 _OF_SOME_VERBS = {"network", "protocol", "iw", "tls", "seed"}
 _SHARED = [_of(setting) for name, setting in OF_SCENARIOS.items() if name not in _OF_SOME_VERBS]
@@ -65,13 +65,14 @@ _MANIFEST = [
         "--push-manifest",
         metavar="FILE",
         type=paths.READ,
-        help='What is pushed beside which answers: {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}, as '
-        "'loadstone manifest' gives it.",
+        help="JSON file that lists which objects to push with which response, as made by 'loadstone "
+        'manifest\': {"/": ["/a.css", {"path": "/b.js", "urgency": 1}]}.',
     ),
     click.option(
         "--hints",
         is_flag=True,
-        help="Tell of what the manifest lists instead of pushing it: by 103, in SPDY by X-Subresource.",
+        help="Announce the objects of the manifest instead of pushing them: by a 103 (Early Hints) "
+        "response, with SPDY by the field X-Subresource.",
     ),
 ]
 
@@ -84,14 +85,16 @@ _OF_THE_BED = [
 _REFUSED_BY_THE_BED = ["tcp", "client_tcp"]
 """What people will look for: the error says why a kernel cannot have it."""
 
-THREADS = click.option("--threads", metavar="N", type=_THREADS, help="Threads.  [default: all cores]")
+THREADS = click.option(
+    "--threads", metavar="N", type=_THREADS, help="Number of threads.  [default: all cores]"
+)
 
 _RUN = [
     click.option(
         "--runs",
         metavar="K",
         type=_RUNS,
-        help=f"Runs, each with its own seed.  [default: {RUNS_OF_RANDOM}; 1 where nothing varies]",
+        help=f"Number of runs, each with its own seed.  [default: {RUNS_OF_RANDOM}; 1 if nothing varies]",
     ),
     _of(OF_SCENARIOS["seed"]),
     THREADS,
@@ -100,13 +103,15 @@ _RUN = [
 UNTIL = click.option(
     "--until",
     metavar="PERCENT",
-    help="Instead of --runs: run until half of every gain's interval is at most so much of it, as in 1%.",
+    help="Instead of --runs: run until half of every gain's confidence interval is at most this share of "
+    "the gain, as in 1%.",
 )
 
 EXACT = click.option(
     "--exact",
     is_flag=True,
-    help="Vary nothing (docs/model.md#spread): round trips, rates and times are as stated.",
+    help="Switch off --spread and --spread-times: rates, delays and times are exactly as stated "
+    "(docs/model.md#spread).",
 )
 
 _VISITED = [
@@ -115,15 +120,15 @@ _VISITED = [
         metavar="PAGE",
         type=paths.PAGE,
         multiple=True,
-        help="With --visit-after, the page that the browser has visited before, if that is another one; "
-        "given several times, those that it has visited, in this order.",
+        help="With --visit-after: page that the browser visited before; repeat it for several pages, in "
+        "the order of the visits.  [default: the same page]",
     ),
     click.option(
         "--likely-next",
         metavar="PAGE",
         type=paths.PAGE,
-        help="With --prefetch, the page that the servers of the last one before take for the next one.  "
-        "[default: they are right]",
+        help="With --prefetch: page that the servers of the last page before expect next.  [default: the "
+        "right one]",
     ),
 ]
 
@@ -133,22 +138,22 @@ _EDGE_OF_COMPARISONS = [
         "edge_file",
         metavar="FILE",
         type=paths.READ,
-        help="Compare what this edge would gain at the end of the access link: its file, as 'loadstone edge' "
-        "has it (docs/edge.md#before-it-is-installed).",
+        help="Also load through this edge at the end of the access link, and compare; FILE has the "
+        "settings of 'loadstone edge' (docs/edge.md#before-it-is-installed).",
     ),
     click.option(
         "--backhaul",
         metavar="NETWORK",
         type=paths.NETWORK,
-        help="With --edge: the network between it and its origins, as in 1gbit,60ms; straight loads pass it, "
-        "too.  [default: simulated.backhaul of the file]",
+        help="With --edge: network between the edge and its origins, as in 1gbit,60ms; loads without the "
+        "edge cross it, too.  [default: simulated.backhaul of the edge's file]",
     ),
     click.option(
         "--hit-rate",
         metavar="PERCENT",
         type=click.IntRange(0, 100),
-        help="With --edge: of how many URLs a warm cache has the responses, drawn in each run.  [default: "
-        "simulated.hit_rate of the file; else what responses say]",
+        help="With --edge: percentage of URLs whose responses a warm cache has, drawn in each run.  "
+        "[default: simulated.hit_rate of the edge's file; else as the responses allow]",
     ),
 ]
 
@@ -157,17 +162,17 @@ METRIC = click.option(
     type=click.Choice(METRICS),
     default=ONLOAD,
     show_default=True,
-    help="Up to which moment a load is measured: its load event, or until what the largest or the first "
-    "contentful paint needs is in (docs/pages.md#paints).",
+    help="End of a load: the load event, or the moment when all that the largest or the first contentful "
+    "paint needs has arrived (docs/pages.md#paints).",
 )
 
 KEEP_SECRETS = click.option(
     "--keep-secrets",
     is_flag=True,
-    help="Leave cookies, tokens and values in URLs of HARs as they are, instead of replacing them.",
+    help="Keep cookies, tokens and values in URLs of HARs.  [default: they are replaced]",
 )
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 
 
 _GATE = [
@@ -176,26 +181,26 @@ _GATE = [
         "asserted",
         metavar="CONDITION",
         multiple=True,
-        help="What has to hold for each page on each network, as in 'plt(h2) <= 1.05 * plt(baseline)'; else "
-        "the exit code is 1. Can be given several times (docs/gate.md).",
+        help="Condition that must hold for each page on each network, as in 'plt(h2) <= 1.05 * "
+        "plt(baseline)'; otherwise the exit code is 1. May be repeated (docs/gate.md).",
     ),
     click.option(
         "--against",
         metavar="FILE",
         type=paths.READ,
-        help="What was before: the document of an earlier compare --json, of which before(plt(h2)) asks.",
+        help="Output of an earlier 'compare --json', for conditions such as plt(h2) <= before(plt(h2)).",
     ),
     click.option(
         "--junit",
         metavar="FILE",
         type=paths.WRITTEN,
-        help="Write the assertions to this file as tests, for CI.",
+        help="Write the assertions to this file as test cases in JUnit's XML, for CI.",
     ),
     click.option(
         "--markdown",
         metavar="FILE",
         type=paths.WRITTEN,
-        help="Write what came of the assertions to this file.",
+        help="Write the results of the assertions to this file, in Markdown.",
     ),
 ]
 
@@ -205,34 +210,34 @@ _REPLAYING = [
         "origins",
         metavar="[NAME=]URL",
         multiple=True,
-        help="Load over this machine's own network from a server that is there already, as in "
-        "https://127.0.0.1:8443: all hosts, or the host NAME. 'recorded' is where the page's own URLs say. "
-        "Can be given several times; Linux only (docs/origin.md).",
+        help="Load from an existing server, as in https://127.0.0.1:8443, over this machine's own "
+        "network: for all hosts, or for the host NAME. With 'recorded', from the servers that the "
+        "page's URLs name. May be repeated; Linux only (docs/origin.md).",
     ),
     click.option(
         "--pause",
         metavar="SECONDS",
         type=click.FloatRange(0, 86_400),
-        help="With --origin: between two loads.  [default: 1]",
+        help="With --origin: seconds between two loads.  [default: 1]",
     ),
     click.option(
         "--timeout",
         metavar="SECONDS",
         type=click.FloatRange(0, 86_400, min_open=True),
-        help="With --origin: give a load up after so long.  [default: 60]",
+        help="With --origin: abort a load after this many seconds.  [default: 60]",
     ),
     click.option(
         "--all-methods",
         is_flag=True,
-        help="With --origin: send requests, too, that may change something: all but GET, HEAD, OPTIONS and "
-        "TRACE.",
+        help="With --origin: also send requests that may change data: with methods other than GET, HEAD, "
+        "OPTIONS and TRACE.",
     ),
-    click.option("--insecure", is_flag=True, help="With --origin: believe any certificate."),
+    click.option("--insecure", is_flag=True, help="With --origin: accept any certificate."),
     click.option(
         "--cacert",
         metavar="FILE",
         type=paths.READ,
-        help="With --origin: trust the certificates in it (PEM), not the system's.",
+        help="With --origin: trust the CA certificates in FILE (PEM), not the system's.",
     ),
 ]
 REPLAYING = ("origins", "pause", "timeout", "all_methods", "insecure", "cacert")
