@@ -47,25 +47,25 @@ _COMMAND = "loadstone.bed.command"
 @click.option(
     "--server-command",
     metavar="COMMAND",
-    help="Instead of a recording: run this on the host 'server' behind the link.",
+    help="Instead of a RECORDING: run this command on the host 'server' behind the link.",
 )
 @click.option(
     "--edge-command",
     metavar="COMMAND",
-    help="Run this on a host between the link and the servers, with --backhaul behind it: clients find it by "
-    "the servers' names, and it finds the servers.",
+    help="Run this command on a host between the link and the servers, with --backhaul behind it: for "
+    "clients the names of the servers lead to this host, and from there to the servers.",
 )
 @click.option(
     "--backhaul",
     metavar="NETWORK",
     type=paths.NETWORK,
-    help="With --edge-command: the network between it and the servers, as in 1gbit,60ms.",
+    help="With --edge-command: network between that host and the servers, as in 1gbit,60ms.",
 )
 @click.option(
     "--pings",
     metavar="N",
     type=_PINGS,
-    help="Before the command, measure the link by N echo requests, one every 10 ms.",
+    help="Before COMMAND, measure the link with N ICMP echo requests, one every 10 ms.",
 )
 @click.option(
     "--pcap", metavar="FILE", type=paths.WRITTEN, help="Write the client's packets to this file as they pass."
@@ -74,18 +74,20 @@ _COMMAND = "loadstone.bed.command"
     "--loads",
     metavar="K",
     type=_LOADS,
-    help="COMMAND is 'chromium URL': load it K times, each with a cache of its own, and print the times.  "
-    f"[default: {LOADS} with --variant]",
+    help="If COMMAND is 'chromium URL': load the page K times, each time with an empty cache, and print "
+    f"the load times.  [default: {LOADS} with --variant]",
 )
 @click.option(
     "--variant",
     "asked",
     metavar="SETTINGS",
     multiple=True,
-    help="With such loads: what is compared, as in 'protocol=h2,iw=32'. Can be given several times.",
+    help="With a browser as COMMAND: a variant to compare, as in 'protocol=h2,iw=32'. May be repeated.",
 )
-@click.option("--warm", is_flag=True, help="With such loads: each is the second one with its cache.")
-@click.option("--json", "as_json", is_flag=True, help="Print what the link saw as the last line, in JSON.")
+@click.option(
+    "--warm", is_flag=True, help="With a browser as COMMAND: measure the second load with the same cache."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a last line of JSON: what went over the link.")
 def bed(
     recordings: tuple[str, ...],
     keep_secrets: bool,
@@ -102,10 +104,10 @@ def bed(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Run COMMAND behind a link, with the servers of RECORDINGs at its other end.
+    """Run COMMAND behind an emulated link, with recorded servers.
 
-    The command sees a network of its own: the hosts of the recordings, each at an address, by their names;
-    nothing else. Its exit code is that of `loadstone bed`. Linux only; docs/bed.md says what is needed.
+    COMMAND has a network of its own: it reaches the hosts of the RECORDINGs by their names, and nothing
+    else. `loadstone bed` exits with the exit code of COMMAND. Linux only; docs/bed.md has the requirements.
     """
     from loadstone import bed as beds
     from loadstone import experiment, serving

@@ -23,20 +23,20 @@ from loadstone.cli.console import Verb, examples, say
     "origins",
     metavar="NAME=URL",
     multiple=True,
-    help="Requests for the host NAME, or NAME:PORT, go to the server of the URL; "
-    "give it again for more names and servers.",
+    help="Send requests for the host NAME, or NAME:PORT, to the server at URL. Repeat it for more names, "
+    "and for more servers of a name.",
 )
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    help=f"Where it listens; port 0 is one that is free.  [default: {options.LISTEN}]",
+    help=f"Address to listen on; port 0 means any free port.  [default: {options.LISTEN}]",
 )
 @fronts.tls
 @click.option(
     "--cacert",
     metavar="FILE",
     type=paths.READ,
-    help="Trust the certificates in it (PEM) for origins by https, not the system's.",
+    help="Trust the CA certificates in FILE (PEM) for https origins, not the system's.",
 )
 @options.edge
 def edge(
@@ -50,11 +50,12 @@ def edge(
     cacert: str | None,
     **given: Any,
 ) -> None:
-    """Relay requests by HTTP/1.1, SPDY and HTTP/2 to origins by HTTP/1.1.
+    """Run a reverse proxy for HTTP/1.1, SPDY and HTTP/2.
 
-    The host that a request names says which origin it goes to. FILE is TOML with all settings of an edge
-    (docs/edge.md); options come before it. SIGHUP lets it read them again. It relays until
-    Ctrl-C, then leaves: a second one ends it.
+    The host that a request names decides which origin it goes to, by HTTP/1.1 or, with --origin-protocol
+    h2, by HTTP/2. FILE is TOML with all settings of an edge (docs/edge.md); options override it. SIGHUP
+    reads the settings again. Ctrl-C (SIGINT) or SIGTERM shuts the edge down after the requests in progress,
+    a second one at once.
     """
     from loadstone import edge as edges
 

@@ -12,20 +12,22 @@ from loadstone.cli.console import say
 
 _TLS = (
     click.option(
-        "--plaintext", is_flag=True, help="No TLS: http/1.1, or the --protocol that clients know of."
+        "--plaintext",
+        is_flag=True,
+        help="No TLS: clients use http/1.1, or the --protocol without negotiation.",
     ),
     click.option(
         "--cert",
         metavar="FILE",
         type=paths.READ,
-        help="Chain of certificates in PEM.  [default: one is made]",
+        help="Certificate chain in PEM.  [default: one is generated]",
     ),
-    click.option("--key", metavar="FILE", type=paths.READ, help="The certificate's key in PEM."),
+    click.option("--key", metavar="FILE", type=paths.READ, help="Private key of the certificate, in PEM."),
     click.option(
         "--save-ca",
         metavar="FILE",
         type=paths.WRITTEN,
-        help="Write the certificate that clients have to trust, in PEM.",
+        help="Write the CA certificate that clients have to trust to this file, in PEM.",
     ),
 )
 

@@ -31,24 +31,26 @@ _PAGES = click.argument("page_names", metavar="PAGE...", nargs=-1, required=True
     ),
 )
 @_PAGES
-@click.option("--survey", "is_survey", is_flag=True, help="Hold pages side by side, with their averages.")
+@click.option(
+    "--survey", "is_survey", is_flag=True, help="Compare several pages side by side, with their averages."
+)
 @click.option(
     "--depths",
     "is_depths",
     is_flag=True,
-    help="Show of every object how deep it is embedded, how much waits for it, and how much later it may "
-    "come; and the critical path of one load.",
+    help="Show for each object how deep it is embedded, how much waits for it, and how much later it "
+    "could arrive without delaying the load; and the critical path of one load.",
 )
 @click.option(
     "--cdns",
     metavar="FILE",
     type=paths.READ,
-    help="With --survey: which domains and networks are of which CDN (CSV).  [default: an example]",
+    help="With --survey: CSV file with the domains and networks of CDNs.  [default: an example]",
 )
 @click.option(
     "--busiest-by",
     type=click.Choice(["requests", "bytes"]),
-    help="With --survey: what makes servers the busiest.  [default: requests]",
+    help="With --survey: rank servers by this.  [default: requests]",
 )
 @options.NETWORK_OF_DEPTHS
 @options.PROTOCOL_AS_RECORDED
@@ -64,11 +66,12 @@ def page(
     busiest_by: str | None,
     **given: Any,
 ) -> None:
-    """Show what PAGE is: objects, bytes, hosts, depth, kinds.
+    """Describe PAGE: its objects, bytes, hosts, depth and kinds.
 
-    With --survey any number of pages, also folders that `capture -o` made: requests, bytes, load times, the
-    shares of the busiest servers, their round trips and CDNs, as far as these were recorded. With --depths
-    one page, for its author: the page is loaded once, exactly.
+    With --survey: compare any number of pages, or folders that `capture -o` made: requests, bytes, load
+    times, the shares of the busiest servers, their round trips and CDNs, as far as these were recorded.
+    With --depths: show the author of one page what each object means for the load; the page is loaded once,
+    with nothing varied at random.
     """
     from loadstone import depths, depths_output, pages, survey, verb_output
     from loadstone.recorded import Recording
@@ -117,7 +120,7 @@ def page(
 @options.METRIC
 @options.visited
 @options.EXACT
-@click.option("--waterfall", is_flag=True, help="Show when each object was found, asked for and received.")
+@click.option("--waterfall", is_flag=True, help="Show when each object was found, requested and received.")
 @click.option(
     "--live",
     is_flag=True,
@@ -132,40 +135,42 @@ def page(
     "--packets",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Write the packets of the load to this file, as they come to the access link: CSV, alike in both "
-    "worlds.",
+    help="Write the packets of the load to this file, as they arrive at the access link: CSV, in the same "
+    "format for simulated and live loads.",
 )
 @click.option(
     "--pcap",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Write the load's packets to this file, for Wireshark and tcptrace: pcapng, with comments that say "
-    "why a packet was sent again.",
+    help="Write the packets of the load to this file, for Wireshark and tcptrace: pcapng, with comments "
+    "that give the cause of each retransmission.",
 )
 @click.option(
     "--pcap-at",
     type=click.Choice(capture_points()),
-    help="Where the packets of --pcap are captured: at the client's end, at the servers' ends, or as they "
-    "come to the access link, lost ones as well.  [default: client]",
+    help="Where --pcap captures packets: at the client, at the servers, or as they arrive at the access "
+    "link, which includes those that are lost there.  [default: client]",
 )
 @click.option(
     "--pcap-snaplen",
     metavar="BYTES",
     type=click.IntRange(100, 262_144),
-    help="Keep so many bytes of each packet for --pcap at most: 100 are little beyond headers.  "
-    "[default: all]",
+    help="With --pcap: keep at most this many bytes of each packet; 100 bytes are little more than "
+    "headers.  [default: all]",
 )
 @click.option(
     "--qlog",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Write the load's packets to this file, for qvis: qlog, as both ends of each connection see them.",
+    help="Write the packets of the load to this file, for qvis: qlog, as both ends of each connection see "
+    "them.",
 )
 @click.option(
     "--scenario",
     metavar="FILE",
     type=paths.READ,
-    help="Take page, network and variant from this scenario file (JSON, or TOML if it ends in .toml).",
+    help="Take page, network and all settings from this scenario file (JSON, or TOML if its name ends in "
+    ".toml).",
 )
 @options.replaying
 def load(
@@ -187,7 +192,11 @@ def load(
     exact: bool,
     **given: Any,
 ) -> None:
-    """Load PAGE on one network under one variant."""
+    """Load PAGE on one network, simulated or over real TCP.
+
+    Prints the median, the least and the most of the runs' page load times, and of their bytes, packets and
+    connections. The load is simulated unless --live or --origin is given (docs/load.md).
+    """
     from loadstone import experiment, pages, progress, verb_output
     from loadstone import packets as capture
 
@@ -273,7 +282,12 @@ def _refuse_beside_scenario(page: str | None, given: dict[str, Any]) -> None:
 @options.shared
 @options.METRIC
 @options.EXACT
-@click.option("--all", "is_all", is_flag=True, help="Show what saves little or nothing clear as well.")
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="Show all changes, also those that save little, nothing for certain, or cost time.",
+)
 def whatif(
     page: str,
     runs: int | None,
@@ -285,10 +299,11 @@ def whatif(
     is_all: bool,
     **given: Any,
 ) -> None:
-    """Say what would make PAGE faster: parts left out, smaller, cached, nearer, found earlier.
+    """Find what would make PAGE faster, one change at a time.
 
-    Each third party, host, kind of objects and object on the critical path is changed by itself; all loads
-    have the same seeds.
+    Changes each third party, host, kind of object, and object on the critical path: leaves it out, halves
+    its bytes, caches it, moves it nearer, or lets it be found earlier (docs/whatif.md). All loads have the
+    same seeds.
     """
     from loadstone import experiment, pages, progress, savings, savings_output, verb_output
 
@@ -332,10 +347,11 @@ def diff(
     exact: bool,
     **given: Any,
 ) -> None:
-    """Compare two states of a page: what was added, is gone or grew, and what that does to its load time.
+    """Compare two states of a page: its objects and load time.
 
-    Both are loaded under the same seeds on each network. Objects are the same if their URLs are, or else
-    host and path. BEFORE and AFTER may be several recorded sessions each: a folder, or FILE.har#all.
+    Shows which objects were added, removed or changed in size, and what that does to the load time. Both
+    states are loaded with the same seeds on each network. Objects are the same if their URLs are, or else
+    host and path. BEFORE and AFTER may each be several recorded sessions: a folder, or FILE.har#all.
     """
     from loadstone import comparison, difference, difference_output, experiment, progress, verb_output
 
@@ -372,19 +388,21 @@ def diff(
     "asked",
     metavar="SETTINGS",
     multiple=True,
-    help="What is compared, as in h2, or protocol=h2,iw=32,name=large: options without their dashes. Can be "
-    "given several times; one alone is compared with what was recorded.  [default: recorded, if a HAR says "
-    "what its hosts spoke; http/1.1; h2]",
+    help="A variant to compare, as in h2, or protocol=h2,iw=32,name=large: options without their dashes. "
+    "May be repeated; a single one is compared with the recorded protocols.  [default: recorded, if "
+    "a HAR has the protocols of its hosts; http/1.1; h2]",
 )
 @click.option(
     "--vary",
     "varied",
     metavar="SETTING=VALUES",
     multiple=True,
-    help="Compare each variant under each of these values, as in iw=4,10,32. Can be given several times.",
+    help="Compare each variant with each of these values, as in iw=4,10,32. May be repeated.",
 )
 @click.option(
-    "--baseline", metavar="VARIANT", help="With what the others are compared.  [default: the first]"
+    "--baseline",
+    metavar="VARIANT",
+    help="The variant that the others are compared with.  [default: the first]",
 )
 @options.simulated_edge
 @options.IW
@@ -397,7 +415,7 @@ def diff(
     "--html",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Write a report to this file as well: one page, ready to be sent.",
+    help="Also write a report to this file: one HTML page that needs no other files.",
 )
 @options.gate
 @click.pass_context
@@ -426,9 +444,10 @@ def compare(
     hit_rate: int | None,
     **given: Any,
 ) -> None:
-    """Compare protocols, or whatever --variant says, for each PAGE on several networks.
+    """Compare protocols or other variants on several networks.
 
-    Gain is the baseline's median page load time over the variant's: above 1 is faster.
+    Loads each PAGE in each variant under the same seeds. Gain is the baseline's median page load time
+    divided by the variant's: above 1 is faster.
     """
     from loadstone import (
         comparison,

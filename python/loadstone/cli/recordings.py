@@ -20,29 +20,33 @@ def _common(command: Any) -> Any:
             metavar="FILE.wacz",
             type=paths.WRITTEN,
             required=True,
-            help="Write the recording there. Only its owner may read it: it has what the user was sent.",
+            help="Write the recording to this file. Only its owner can read it: it contains what the user "
+            "was sent.",
         ),
         click.option(
             "--settle",
             metavar="SECONDS",
             type=_SECONDS,
             default=2.0,
-            help="End when nothing has come for so long after the load event, or after 10 s.  [default: 2]",
+            help="End a load when nothing has arrived for this long after the load event, or 10 s after "
+            "that event.  [default: 2]",
         ),
         click.option(
             "--patience",
             metavar="SECONDS",
             type=_SECONDS,
             default=60.0,
-            help="End a load whose load event has not come in this time.  [default: 60]",
+            help="Abort a load without a load event after this time.  [default: 60]",
         ),
         click.option(
             "--keep-secrets",
             is_flag=True,
-            help="Keep cookies and credentials in heads as they are.  [default: they are replaced]",
+            help="Keep cookies and credentials in heads.  [default: they are replaced]",
         ),
-        click.option("--chromium", "program", metavar="PROGRAM", help="The browser.  [default: chromium]"),
-        click.option("--json", "as_json", is_flag=True, help="Print what was recorded in JSON."),
+        click.option("--chromium", "program", metavar="PROGRAM", help="Browser to run.  [default: chromium]"),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print a summary of the recording as one JSON document."
+        ),
     )
     for add in reversed(added):
         command = add(command)
@@ -63,15 +67,18 @@ def _common(command: Any) -> Any:
     metavar="N",
     type=_RUNS,
     default=3,
-    help="Load it N times, each with a cache of its own.  [default: 3]",
+    help="Load the page N times, each time with an empty cache.  [default: 3]",
 )
-@click.option("--warm", is_flag=True, help="Load it once more after each, with the cache of that load.")
+@click.option(
+    "--warm", is_flag=True, help="After each load, load the page once more with the cache of that load."
+)
 @_common
 def record(url: str, runs: int, warm: bool, **given: Any) -> None:
-    """Record how a page is loaded by Chromium: heads, bodies, DevTools' events and the trace.
+    """Record how Chromium loads a page: responses, events, trace.
 
-    The file is a WACZ, which ReplayWeb.page opens, too (docs/recording.md). It has what the user was sent,
-    also what is private in bodies and URLs; cookies and credentials in heads are replaced.
+    Writes a WACZ file with heads, bodies, DevTools' events and the trace; ReplayWeb.page opens it, too
+    (docs/recording.md). It contains what the user was sent, also what is private in bodies and URLs;
+    cookies and credentials in heads are replaced.
     """
     _record([url], runs=runs, warm=warm, **given)
 
@@ -83,7 +90,7 @@ def record(url: str, runs: int, warm: bool, **given: Any) -> None:
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @_common
 def mirror(urls: tuple[str, ...], **given: Any) -> None:
-    """Record several pages of a site into one file, each by one load."""
+    """Record several pages of a site into one file, one load each."""
     _record([*dict.fromkeys(urls)], runs=1, warm=False, **given)
 
 

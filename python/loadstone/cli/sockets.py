@@ -28,17 +28,17 @@ _COUNT = click.IntRange(1, 10_000_000)
     metavar="HOST:PORT",
     default=options.LISTEN,
     show_default=True,
-    help="Where it listens; port 0 is one that is free.",
+    help="Address to listen on; port 0 means any free port.",
 )
 @click.option(
     "--patterns",
     is_flag=True,
-    help="Answer /bytes/N, /echo, /push/N and /pushed/I as well (docs/serving.md).",
+    help="Also answer /bytes/N, /echo, /push/N and /pushed/I (docs/serving.md).",
 )
 @click.option(
     "--dotfiles",
     is_flag=True,
-    help="Serve files and directories whose names begin with a dot, too.  [default: only /.well-known/]",
+    help="Also serve files and directories whose names begin with a dot.  [default: only /.well-known/]",
 )
 @options.manifest
 @fronts.tls
@@ -58,11 +58,12 @@ def serve(
     keep_secrets: bool,
     **given: Any,
 ) -> None:
-    """Serve files or a recorded page by HTTP/1.1, SPDY and HTTP/2, on one port.
+    """Serve files or a recorded page, by any protocol on one port.
 
-    DIR is a directory; RECORDING is a PAGE, whose objects have the recorded heads and lengths, or what
-    'loadstone record' wrote (.wacz) or the folder of a built site (with site.json), which have bodies, too.
-    It serves until Ctrl-C, then leaves: a second one ends it.
+    The protocols are HTTP/1.1, SPDY and HTTP/2. DIR is a directory of files. RECORDING is a PAGE, whose
+    objects are served with their recorded heads and lengths; a file of `loadstone record` (.wacz) or the
+    folder of a built site (with site.json) is served with its bodies, too. Ctrl-C (SIGINT) or SIGTERM shuts
+    the server down after the requests in progress, a second one at once.
     """
     from loadstone import serving
     from loadstone.recording import served
@@ -107,11 +108,11 @@ def serve(
 @options.PRECONNECT
 @options.KEEP_SECRETS
 def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
-    """Write what to push or to hint at with which response of PAGE.
+    """Write a manifest of the objects to push or hint with PAGE.
 
-    It is JSON for 'loadstone serve --push-manifest', and with --hint or --preconnect for its --hints. It is
-    meant to be edited. Servers push their own objects alone, and hint at any. What that is worth 'loadstone
-    compare PAGE --vary push=nothing,embedded' says.
+    The manifest is JSON for `loadstone serve --push-manifest`; if it is made with --hint or --preconnect,
+    give --hints there as well. You can edit it. Servers push only their own objects, and hint at any. To
+    see what that gains, use `loadstone compare PAGE --vary push=nothing,embedded`.
     """
     from loadstone import pages, serving
 
@@ -138,77 +139,95 @@ def manifest(page: str, keep_secrets: bool, **given: Any) -> None:
 @click.option(
     "--protocol",
     metavar="PROTOCOL",
-    help=f"One of {', '.join(protocols())}: what TLS offers; without TLS it is spoken at once.  "
-    "[default: what the server chooses of h2 and http/1.1; without TLS http/1.1]",
+    help=f"One of {', '.join(protocols())}: the only one that TLS offers; without TLS it is used without "
+    "negotiation.  [default: h2 or http/1.1, as the server chooses; without TLS http/1.1]",
 )
 @click.option(
     "--urls",
     "listed",
     metavar="FILE",
     type=paths.READ,
-    help="Fetch these as well: one URL a line, a priority behind it if it has one; - is standard input.",
+    help="Also fetch the URLs in FILE: one URL per line, optionally followed by its priority; - is "
+    "standard input.",
 )
-@click.option("--repeat", metavar="N", type=_COUNT, default=1, help="Ask for each N times.  [default: 1]")
+@click.option("--repeat", metavar="N", type=_COUNT, default=1, help="Request each URL N times.  [default: 1]")
 @click.option(
     "--concurrency",
     metavar="N",
     type=_COUNT,
-    help="Most unanswered requests on a connection.  [default: what the protocol and the server allow]",
+    help="Maximum number of outstanding requests on a connection.  [default: as the protocol and the "
+    "server allow]",
 )
 @click.option(
     "--connections",
     metavar="N",
     type=click.IntRange(1, 10_000),
     default=1,
-    help="Connections to a server with HTTP/1.1 without pipelining; all else has one.  [default: 1]",
+    help="Number of connections to a server, with HTTP/1.1 without pipelining; other protocols use one.  "
+    "[default: 1]",
 )
 @click.option(
     "--priority",
     "priorities",
     metavar="U[i]",
     multiple=True,
-    help="Urgency, 0 (most) to 7, and i if pieces are of use: of all URLs or, given several times, of "
-    "each in turn.  [default: 3]",
+    help="Priority (RFC 9218): urgency, 0 (highest) to 7, and i for incremental. One for all URLs or, if "
+    "repeated, one for each URL in turn.  [default: 3]",
 )
 @click.option(
-    "--data", metavar="FILE", type=paths.READ, help="Send this as the body, with POST; - is standard input."
+    "--data",
+    metavar="FILE",
+    type=paths.READ,
+    help="Send this file as the body, by POST; - is standard input.",
 )
-@click.option("--method", metavar="M", help="Ask with this method.  [default: GET; with --data POST]")
-@click.option("--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Send this header, too.")
-@click.option("--push", is_flag=True, help="Let servers push, and show it; else they may not.")
-@click.option("--ping", is_flag=True, help="Measure each connection's round trip by a PING.")
+@click.option("--method", metavar="M", help="Request method.  [default: GET; with --data POST]")
 @click.option(
-    "--tls", metavar="1.2|1.3", help="Speak only this TLS.  [default: the best that the server has]"
+    "--header",
+    "headers",
+    metavar="'NAME: VALUE'",
+    multiple=True,
+    help="Send this header field as well. May be repeated.",
+)
+@click.option("--push", is_flag=True, help="Allow servers to push, and show what they push.")
+@click.option("--ping", is_flag=True, help="Measure the round trip of each connection with a PING frame.")
+@click.option(
+    "--tls",
+    metavar="1.2|1.3",
+    help="Use only this version of TLS.  [default: the highest that the server has]",
 )
 @click.option(
     "--resolve",
     "places",
     metavar="HOST:PORT:ADDRESS",
     multiple=True,
-    help="Look for a server there instead of asking for its name.",
+    help="Connect to ADDRESS for this host and port, instead of looking the name up. May be repeated.",
 )
-@click.option("--insecure", is_flag=True, help="Believe any certificate.")
+@click.option("--insecure", is_flag=True, help="Accept any certificate.")
 @click.option(
-    "--cacert", metavar="FILE", type=paths.READ, help="Trust the certificates in it (PEM), not the system's."
+    "--cacert",
+    metavar="FILE",
+    type=paths.READ,
+    help="Trust the CA certificates in FILE (PEM), not the system's.",
 )
 @click.option(
     "--output",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Write bodies there, each to a file of its own.",
+    help="Write bodies to this directory, each to a file of its own.",
 )
 @click.option(
     "--timeout",
     metavar="SECONDS",
     type=click.FloatRange(0, 1e6, min_open=True),
     default=30.0,
-    help="End after so long, whatever has come.  [default: 30]",
+    help="End after this many seconds, even if responses are missing.  [default: 30]",
 )
 @click.option(
     "--probe-window",
     is_flag=True,
-    help="See instead how much each server sends before it hears anything of it: its initial window. Needs "
-    "root; takes URLs, --resolve, --timeout (for names) and --json (docs/fetch.md).",
+    help="Instead of fetching, measure the initial window of each server: how much it sends before it "
+    "receives an ACK. Needs root; works with URLs, --resolve, --timeout (for names) and --json "
+    "(docs/fetch.md).",
 )
 @options.JSON
 @click.pass_context
@@ -235,11 +254,12 @@ def fetch(
     probe_window: bool,
     as_json: bool,
 ) -> None:
-    """Fetch URLs from real servers, in every protocol: size, SHA-256 and times of each response.
+    """Fetch URLs from real servers, by any protocol.
 
-    What has one scheme, host and port shares a connection. http:// is spoken without TLS, whatever the
-    protocol. Exit code 0: everything was answered, with whatever status; 1: something was not; 130: Ctrl-C,
-    after which there is what had come.
+    Prints size, SHA-256 and times of each response. URLs with the same scheme, host and port share a
+    connection. http:// URLs are requested without TLS, whatever the protocol. Exit code 0: every request
+    was answered, with whatever status; 1: one was not; 130: Ctrl-C, after which the responses so far are
+    printed.
     """
     from loadstone import fetch as fetching
 
