@@ -103,8 +103,8 @@ _RUN = [
 UNTIL = click.option(
     "--until",
     metavar="PERCENT",
-    help="Instead of --runs: run until half of every gain's confidence interval is at most this share of "
-    "the gain, as in 1%.",
+    help="Instead of a fixed number of runs: run until half of every gain's confidence interval is at "
+    "most this share of the gain, as in 1%.",
 )
 
 EXACT = click.option(

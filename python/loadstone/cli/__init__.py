@@ -27,9 +27,10 @@ _COMPLETE = "_LOADSTONE_COMPLETE"
 def loadstone(context: click.Context) -> None:
     """Web page load time, simulated packet by packet.
 
-    PAGE is a HAR (.har; FILE.har#2 is the second page of a file, FILE.har#all are all of them), a page
-    file (.page.json), synthetic:B, synthetic:objects=64,size=10KB, or example:shop. Files may be .gz, .zst,
-    .xz or .zip; - is standard input. A folder is all pages in it.
+    PAGE is a HAR (.har; FILE.har#2 is the second page in the file, FILE.har#all all of them), a recording
+    (.wacz), a page file (.page.json), a synthetic page (synthetic:B, synthetic:objects=64,size=10KB) or an
+    example (example:shop). Files may be compressed (.gz, .zst, .xz, .zip); - is standard input. A folder
+    stands for all pages in it.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

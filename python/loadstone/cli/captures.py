@@ -30,7 +30,7 @@ from loadstone.names import shown_words
     "folder",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="The folder for the tables: connections, exchanges and retransmissions, as Parquet.",
+    help="Folder for the tables: connections, exchanges, retransmissions and quic, as Parquet.",
 )
 @click.option(
     "--idle",
@@ -39,59 +39,59 @@ from loadstone.names import shown_words
     type=click.IntRange(1, 10_000_000),
     default=900,
     show_default=True,
-    help="A connection without a packet for this many seconds is over.",
+    help="End a connection after this many seconds without a packet.",
 )
 @click.option(
     "--periods",
     is_flag=True,
-    help="Tell in a table of its own how connections go on: in periods, each twice as long as that before.",
+    help="Also write a table of the periods of each connection, each twice as long as the one before.",
 )
 @click.option(
     "--keys",
     metavar="FILE",
     multiple=True,
     type=paths.READ,
-    help="Decrypt TLS with the secrets in this file, which SSLKEYLOGFILE named when a browser or server ran; "
-    "may be given several times.",
+    help="Decrypt TLS with the secrets in FILE, a key log that a browser or server made (SSLKEYLOGFILE). "
+    "May be repeated.",
 )
 @click.option(
     "--connection",
     metavar="N",
     type=click.IntRange(1, 2**63 - 1),
-    help="Tell the packets of this connection as well, by its number in the table: for its pictures.",
+    help="Also write a table of the packets of this connection, by its number in the table of "
+    "connections, to plot them.",
 )
 @click.option(
     "--page",
     "is_page",
     is_flag=True,
-    help="Make a page with its network of a client's capture, in the folder: captured.page.json, and "
-    "scenario.json for load --scenario.",
+    help="Make a page and its network from a capture at the client, in the folder of -o: "
+    "captured.page.json, and scenario.json for 'load --scenario'.",
 )
 @click.option(
     "--client",
     "clients",
     metavar="ADDRESS",
     multiple=True,
-    help="Whose page, by the client's address, where the capture has several clients; may be given several "
-    "times.",
+    help="With --page: address of the client, if the capture has several. May be repeated.",
 )
 @click.option(
     "--page-number",
     metavar="N",
     type=click.IntRange(1, 100_000),
-    help="Which page load of the client, where the capture has several.  [default: the first]",
+    help="With --page: number of the page load, if the client has several.  [default: the first]",
 )
 @click.option(
     "--har",
     metavar="FILE",
     type=paths.PAGE,
-    help="Take the page from this HAR of the same load, where no request can be read: then the capture gives "
-    "the network alone.",
+    help="With --page: take the page from this HAR of the same load, if no request can be read; only the "
+    "network is then taken from the capture.",
 )
 @click.option(
     "--waterfall",
     is_flag=True,
-    help="With --page: show when each object was asked for, and when it came.",
+    help="With --page: show when each object was requested and received.",
 )
 @options.KEEP_SECRETS
 @options.THREADS
@@ -112,12 +112,11 @@ def capture(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Say what captures of packets tell of TCP's connections: pcap or pcapng, also .gz and .zst.
+    """Analyze packet captures: TCP connections and requests.
 
-    What `ss -tin` prints of a machine's connections, and what ends of QUIC note with qlog, is read as well,
-    as far as it reaches.
-
-    Round trips, bytes, what was sent again and why; docs/captures.md has the columns of the tables.
+    Reads pcap and pcapng, also .gz and .zst; besides, the output of `ss -tin`, and qlog files of QUIC
+    endpoints, as far as they have the data. Shows round trips, bytes, and retransmissions with their
+    causes; docs/captures.md has the columns of the tables.
     """
     from loadstone.captures import overview, tables
 
@@ -172,7 +171,7 @@ def capture(
     metavar="DIR",
     required=True,
     type=paths.WRITTEN_FOLDER,
-    help="The folder for edge.pcapng and networks.csv, which analyze --networks takes.",
+    help="Folder for edge.pcapng, and for networks.csv, which 'analyze --networks' reads.",
 )
 @click.option(
     "--users",
@@ -180,7 +179,7 @@ def capture(
     type=click.IntRange(1, 100_000),
     default=1_000,
     show_default=True,
-    help="Users of each site, each with some connections.",
+    help="Number of users of each site; each has several connections.",
 )
 @click.option(
     "--seed",
@@ -188,15 +187,15 @@ def capture(
     type=click.IntRange(0, 2**31 - 1),
     default=1,
     show_default=True,
-    help="Who the users are, and what is lost: the same seed gives the same packets.",
+    help="Seed of users and losses: the same seed gives the same packets.",
 )
 @options.THREADS
 @options.JSON
 def generate(cdn: str | None, folder: str, users: int, seed: int, threads: int | None, as_json: bool) -> None:
-    """Make a capture at the edge of a CDN that does not exist, whose users are drawn and simulated.
+    """Generate a packet capture at the edge of a fictitious CDN.
 
-    FILE is TOML (docs/captures.md) with the laws that they are drawn from, each with its source.
-    [default: a CDN as the study yahoo describes its own]
+    Its users are drawn at random, and their connections are simulated. FILE is TOML (docs/captures.md) with
+    the distributions, each with its source. [default: a CDN as the study yahoo describes its own]
     """
     from loadstone.generated import edge_capture
     from loadstone.generated.cdn_model import YAHOO, CdnModel

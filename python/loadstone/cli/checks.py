@@ -24,34 +24,50 @@ _PIECE = 8192
         "validate --kept -o report",
     ),
 )
-@click.option("--full", is_flag=True, help="The whole grid, some three hours; else two minutes of it.")
-@click.option("--kept", is_flag=True, help="Measure nothing: score the measurements that are kept.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Measure the whole grid, in about three hours, instead of a part, in two minutes.",
+)
+@click.option("--kept", is_flag=True, help="Measure nothing: evaluate the kept measurements.")
 @click.option(
     "--measurements",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Where measurements are kept, one line for each load; what is there is not run again.  "
+    help="File with the measurements, one line for each load; loads that it has are not repeated.  "
     "[default: validation.csv; with --kept those in studies/validation]",
 )
 @click.option(
     "--only",
     metavar="FACTOR=LEVEL,...",
     multiple=True,
-    help="Only cells that are so; given several times: or so. Factors: kind, name, rate, rtt, queue, loss, "
-    "protocol, connections, iw, cc.",
+    help="Use only cells with these levels; if repeated, cells that match any of the lists. Factors: "
+    "kind, name, rate, rtt, queue, loss, protocol, connections, iw, cc.",
 )
-@click.option("--at-once", metavar="N", type=click.IntRange(1, 8), help="Most loads at once.  [default: 8]")
 @click.option(
-    "--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Start no load after M minutes."
+    "--at-once",
+    metavar="N",
+    type=click.IntRange(1, 8),
+    help="Maximum number of simultaneous loads.  [default: 8]",
+)
+@click.option(
+    "--minutes",
+    metavar="M",
+    type=click.FloatRange(0, min_open=True),
+    help="Start no load after this many minutes.",
 )
 @click.option(
     "-o",
     "output",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Write validation.md and validation.svg there as well.",
+    help="Also write validation.md and validation.svg to this directory.",
 )
-@click.option("--accept", is_flag=True, help="With --kept: from now on this accuracy is what is to be held.")
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="With --kept: accept this accuracy; later runs of --kept fail if theirs is worse.",
+)
 @options.JSON
 def validate(
     full: bool,
@@ -64,10 +80,10 @@ def validate(
     accept: bool,
     as_json: bool,
 ) -> None:
-    """Hold the simulator against the live kernel: errors of page load times, cell by cell.
+    """Compare the simulator with this machine's kernel.
 
-    Loads single objects and pages over a grid of networks and TCP settings, on this machine's kernel and
-    simulated. A measure that is stopped goes on where it was.
+    Loads single objects and pages on a grid of networks and TCP settings, over the kernel's TCP and
+    simulated, and shows the errors of the simulated page load times. A stopped measurement can be resumed.
     """
     from loadstone import progress
     from loadstone.studies.validation import accuracy, grid, measure, score, validation_report
@@ -134,18 +150,21 @@ def _hold(now: dict[str, dict[str, float]], *, accept: bool) -> None:
     metavar="MS",
     type=click.FloatRange(0),
     default=1.0,
-    help="What two times may differ by, in ms.  [default: 1]",
+    help="Treat times as equal if they differ by at most this many milliseconds.  [default: 1]",
 )
 @click.option(
     "--around",
     metavar="N",
     type=click.IntRange(0, 1000),
     default=6,
-    help="Packets that are shown before and after.  [default: 6]",
+    help="Number of packets to show before and after it.  [default: 6]",
 )
 @options.JSON
 def packets(one: str, other: str, tolerance: float, around: int, as_json: bool) -> None:
-    """Find the first packet that two loads do not have alike, in files of load --packets."""
+    """Find the first packet that differs between two loads.
+
+    Each FILE has the packets of one load, as `loadstone load --packets` wrote them.
+    """
     from loadstone import packets as capture
 
     compared = capture.compare(one, other, tolerance, around)
@@ -160,20 +179,21 @@ def packets(one: str, other: str, tolerance: float, around: int, as_json: bool) 
     "--protocol",
     metavar="PROTOCOL",
     required=True,
-    help="What the connection spoke: spdy/2, spdy/3, spdy/3.1 or h2. No frame of SPDY tells 3 from 3.1.",
+    help="Protocol of the connection: spdy/2, spdy/3, spdy/3.1 or h2. (Frames do not show whether it is "
+    "spdy/3 or spdy/3.1.)",
 )
 @click.option(
     "--header-table",
     metavar="BYTES",
     type=click.IntRange(0, 2**32 - 1),
-    help="HTTP/2: the SETTINGS_HEADER_TABLE_SIZE that the other direction said.  [default: 4096]",
+    help="HTTP/2: value of SETTINGS_HEADER_TABLE_SIZE that was sent in the other direction.  [default: 4096]",
 )
 def decode(protocol: str, header_table: int | None) -> None:
-    """Show the frames of one direction of a connection, whose bytes are read from standard input.
+    """Decode SPDY or HTTP/2 frames from standard input to JSON.
 
-    One JSON object a line, as soon as its frame is there: type, flags, and what a frame of that type has.
-    Header compression is carried through the whole input, so it has to begin where the connection began
-    (behind TLS).
+    The input is one direction of a connection, without TLS and from its first byte on: header compression
+    depends on all that came before. Prints one JSON object per line as soon as a frame is complete: its
+    type, flags and fields.
     """
     from loadstone import LoadstoneError, _native
 

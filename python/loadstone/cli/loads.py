@@ -45,7 +45,7 @@ _PAGES = click.argument("page_names", metavar="PAGE...", nargs=-1, required=True
     "--cdns",
     metavar="FILE",
     type=paths.READ,
-    help="With --survey: CSV file with the domains and networks of CDNs.  [default: an example]",
+    help="With --survey: CSV file with the domains and networks of CDNs.  [default: an example table]",
 )
 @click.option(
     "--busiest-by",

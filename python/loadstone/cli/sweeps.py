@@ -38,22 +38,29 @@ if TYPE_CHECKING:
     "folder",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="The store that the runs are written to, or gone on with.",
+    help="Store for the runs: a new folder, or a store to resume or extend.",
 )
 @options.THREADS
 @click.option(
     "--dask",
     metavar="HOST:PORT",
-    help="Spread the runs over the Dask cluster of this scheduler.  [default: the cores of this machine]",
+    help="Distribute the runs over the Dask cluster of this scheduler.  [default: the cores of this machine]",
 )
 @click.option(
     "--dask-insecure",
     is_flag=True,
-    help="Go to a scheduler on another machine without TLS: all who reach its port can run code.",
+    help="Connect to a scheduler on another machine without TLS: everyone who reaches its port can run code.",
 )
 @options.UNTIL
-@click.option("--extend", is_flag=True, help="Add what is new in MATRIX to a store of another matrix.")
-@click.option("--plan", "only_plan", is_flag=True, help="Run nothing: say what would be run.")
+@click.option(
+    "--extend", is_flag=True, help="Add the new cells of MATRIX to a store that another matrix made."
+)
+@click.option(
+    "--plan",
+    "only_plan",
+    is_flag=True,
+    help="Run nothing: show how many cells and runs there are, and how long they take.",
+)
 @options.KEEP_SECRETS
 @options.JSON
 def sweep(
@@ -68,9 +75,10 @@ def sweep(
     keep_secrets: bool,
     as_json: bool,
 ) -> None:
-    """Run every cell of MATRIX, a TOML file (docs/sweeps.md), into a store of Parquet files.
+    """Run all combinations in MATRIX, and store the results.
 
-    What is in the store already is not run again: a sweep that was stopped goes on where it was.
+    MATRIX is a TOML file (docs/sweeps.md), the store a folder of Parquet files. Runs that the store has are
+    not repeated, so a stopped sweep can be resumed.
     """
     if dask is not None and threads is not None:
         raise click.UsageError("--threads is for this machine: the cluster's workers have their own.")
@@ -140,46 +148,56 @@ def _planned(matrix: Any, extent: Any) -> str:
 )
 @click.argument("store", metavar="DIR", type=paths.READ_FOLDER)
 @click.option(
-    "--compare", metavar="FACTOR", help="Hold its levels against each other.  [default: the matrix's]"
+    "--compare", metavar="FACTOR", help="Compare the levels of this factor.  [default: the matrix's]"
 )
 @click.option(
-    "--baseline", metavar="LEVEL", help="The level that the others are held against.  [default: the matrix's]"
+    "--baseline", metavar="LEVEL", help="Level that the others are compared with.  [default: the matrix's]"
 )
 @click.option(
     "--by",
     metavar="FACTOR,...",
-    help="One table by these factors.  [default: by those of pages, by those of channels, by each other]; "
-    "of captures, groups of clients: prefix, server, or a column of --networks.  [default: prefix]",
+    help="Show one table by these factors.  [default: one by the factors of pages, one by those of "
+    "channels, one by each other factor]  For captures, group clients by prefix, server, or a column "
+    "of --networks.  [default: prefix]",
 )
 @click.option(
-    "--where", metavar="EXPRESSION", help="Only cells that are so, by their factors: 'loss > 0 and iw == 10'."
+    "--where",
+    metavar="EXPRESSION",
+    help="Use only cells whose factors fulfil this condition, as in 'loss > 0 and iw == 10'.",
 )
-@click.option("--tree", is_flag=True, help="Show by which rules a challenger is faster or slower.")
+@click.option(
+    "--tree",
+    is_flag=True,
+    help="Show rules (a decision tree) that say where a challenger is faster or slower.",
+)
 @click.option(
     "--depth",
     type=int,
     metavar="N",
-    help="Let rules ask at most this many questions in a row.  [default: by cross-validation]",
+    help="Maximum number of conditions in a rule.  [default: by cross-validation]",
 )
 @click.option(
     "-o",
     "output",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Write report.html (with plots), gains.csv and tables.csv there; of captures, tables as CSV.",
+    help="Write report.html (with plots), gains.csv and tables.csv to this directory; for captures, "
+    "tables as CSV.",
 )
 @click.option(
     "--networks",
     metavar="FILE",
     multiple=True,
     type=paths.READ,
-    help="What is known of captures' clients: CSV with a column network, or RouteViews' prefixes.",
+    help="For captures: networks of the clients, as CSV with a column network, or as RouteViews' "
+    "prefixes. May be repeated.",
 )
 @click.option(
     "--html",
     metavar="FILE",
     type=paths.WRITTEN,
-    help="Of captures: write a report with plots to this file as well, one page, ready to be sent.",
+    help="For captures: also write a report to this file: one HTML page with plots that needs no other "
+    "files.",
 )
 @options.JSON
 def analyze(
@@ -195,10 +213,12 @@ def analyze(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Say what the runs of a sweep in DIR show: gains in every condition, tables, what they depend on.
+    """Analyze the results of a sweep, or of captures.
 
-    Gain is the baseline's median page load time over the challenger's: above 1 is faster. Of tables that
-    `loadstone capture` made: how round trips, sizes and losses are spread, and over which clients.
+    DIR is the store of a sweep: shows the gains under each condition, tables, and the factors that the
+    gains depend on. Gain is the baseline's median page load time divided by the challenger's: above 1 is
+    faster. Or DIR has the tables of `loadstone capture`: shows the distributions of round trips, sizes and
+    losses, and the differences between clients.
     """
     if is_of_captures(store):
         of_sweeps: dict[str, object] = {"--compare": compare, "--baseline": baseline, "--where": where}
@@ -280,14 +300,15 @@ def _repeated(store: str, given: dict[str, str | None]) -> str:
     "output",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Write report.html, report.md, cells.csv and claims.csv there, for several studies into a folder "
-    "each; keep runs there, so that what was broken off goes on.",
+    help="Write report.html, report.md, cells.csv and claims.csv to this directory; with several studies, "
+    "to a directory for each in it. Runs are kept there, too, so that a stopped study can be "
+    "resumed.",
 )
 @click.option(
     "--pages",
     metavar="DIR",
     type=paths.READ_FOLDER,
-    help="nsdi: the recorded pages (*.wacz, HARs) of this folder are the study's pages.",
+    help="For nsdi: use the recorded pages (*.wacz, HARs) in this directory as the pages of the study.",
 )
 @click.option("--trust", is_flag=True, help="Run the code of a study in DIR without asking.")
 @options.THREADS
@@ -300,10 +321,10 @@ def reproduce(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Run published studies again: their numbers and ours, and what becomes of every claim.
+    """Repeat published studies, and check their claims.
 
-    STUDY is cablelabs, yahoo, nsdi, ece540 or cmu, which come with Loadstone; DIR is the folder of another,
-    with its code (docs/studies.md).
+    Compares the published numbers with new ones. STUDY is cablelabs, yahoo, nsdi, ece540 or cmu, which come
+    with Loadstone; DIR is the folder of another study, with its code (docs/studies.md).
     """
     # Heavy, so only where a study is run.
     from loadstone import progress
