@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from loadstone import paths
-from loadstone.experiment import RUNS_OF_RANDOM
+from loadstone.experiment import RUNS_OF_RANDOM, SPREAD
 from loadstone.pages import METRICS, ONLOAD
 from loadstone.settings import OF_EDGES, OF_SCENARIOS, OF_SERVERS, Setting
 
@@ -57,8 +57,19 @@ PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
 TLS = _of(OF_SCENARIOS["tls"], "1.3, also for http URLs")
 
+USUAL_SPREAD = {
+    setting.name: f"{SPREAD[setting.field]}, or 0 if the load is live or its packets are written to a file"
+    for setting in OF_SCENARIOS.values()
+    if setting.field in SPREAD
+}
+"""What varies in loads where nothing is said, in words: a scenario file varies nothing then."""
+
 _OF_SOME_VERBS = {"network", "protocol", "iw", "tls", "seed"}
-_SHARED = [_of(setting) for name, setting in OF_SCENARIOS.items() if name not in _OF_SOME_VERBS]
+_SHARED = [
+    _of(setting, USUAL_SPREAD.get(name))
+    for name, setting in OF_SCENARIOS.items()
+    if name not in _OF_SOME_VERBS
+]
 
 _MANIFEST = [
     click.option(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from loadstone.cli import main
+from loadstone.options import USUAL_SPREAD
 from loadstone.settings import OF_SCENARIOS, OF_SERVERS, Setting
 
 GENERATE = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "generate"))
@@ -31,8 +32,8 @@ def test_help_shows_each_flag_with_its_choices_range_default_and_meaning(
     for setting in settings.values():
         said = f"{setting.flag} {setting.metavar} {' '.join(setting.help.split())}"
         notes = []
-        if setting.default_in_words:
-            notes.append(f"default: {setting.default_in_words}")
+        if default := USUAL_SPREAD.get(setting.name, setting.default_in_words):
+            notes.append(f"default: {default}")
         if setting.maximum is not None:
             notes.append(f"{setting.minimum:,} to {setting.maximum:,}")
         expected = f"{said} [{'; '.join(notes)}]" if notes else said
