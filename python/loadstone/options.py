@@ -56,6 +56,7 @@ PRECONNECT = _of(OF_SCENARIOS["preconnect"])
 PROTOCOL = _of(OF_SCENARIOS["protocol"])
 IW = _of(OF_SCENARIOS["iw"])
 TLS = _of(OF_SCENARIOS["tls"], "1.3, also for http URLs")
+TLS_OF_LOAD = _of(OF_SCENARIOS["tls"], "1.3, also for http URLs; with --origin, the server chooses")
 
 USUAL_SPREAD = {
     setting.name: f"{SPREAD[setting.field]}, or 0 if the load is live or its packets are written to a file"

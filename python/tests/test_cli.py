@@ -344,6 +344,14 @@ def test_help_has_examples(loadstone: Command, verb: str) -> None:
     assert f"Examples:\n    loadstone {verb} " in result.out
 
 
+def test_the_list_of_commands_has_whole_sentences(
+    loadstone: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = loadstone("--help").out.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert listed and [line for line in listed if not line.endswith(".") or "..." in line] == []
+
+
 def test_help_names_what_the_engine_knows(loadstone: Command) -> None:
     # Names with hyphens may be broken at the end of a line.
     shown = "".join(loadstone("load", "--help").out.split())

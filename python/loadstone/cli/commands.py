@@ -52,8 +52,8 @@ _COMMAND = "loadstone.bed.command"
 @click.option(
     "--edge-command",
     metavar="COMMAND",
-    help="Run this command on a host between the link and the servers, with --backhaul behind it: for "
-    "clients the names of the servers lead to this host, and from there to the servers.",
+    help="Run this command on a host between the link and the servers, with --backhaul behind it: the "
+    "servers' names lead clients to this host, and this host to the servers.",
 )
 @click.option(
     "--backhaul",

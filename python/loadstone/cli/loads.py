@@ -115,7 +115,7 @@ def page(
 @options.NETWORK
 @options.PROTOCOL
 @options.IW
-@options.TLS
+@options.TLS_OF_LOAD
 @options.shared
 @options.METRIC
 @options.visited
