@@ -29,7 +29,7 @@ def loadstone(context: click.Context) -> None:
 
     PAGE is a HAR (.har; FILE.har#2 is the second page in the file, FILE.har#all all of them), a recording
     (.wacz), a page file (.page.json), a synthetic page (synthetic:B, synthetic:objects=64,size=10KB) or an
-    example (example:shop). Files may be compressed (.gz, .zst, .xz, .zip); - is standard input. A folder
+    example (example:shop). Files may be compressed (.gz, .zst, .xz, .zip); - is standard input. A directory
     stands for all pages in it.
     """
     if context.invoked_subcommand is None:

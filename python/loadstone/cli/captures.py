@@ -30,7 +30,7 @@ from loadstone.names import shown_words
     "folder",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Folder for the tables: connections, exchanges, retransmissions and quic, as Parquet.",
+    help="Directory for the tables: connections, exchanges, retransmissions and quic, as Parquet.",
 )
 @click.option(
     "--idle",
@@ -65,7 +65,7 @@ from loadstone.names import shown_words
     "--page",
     "is_page",
     is_flag=True,
-    help="Make a page and its network from a capture at the client, in the folder of -o: "
+    help="Make a page and its network from a capture at the client, in the directory of -o: "
     "captured.page.json, and scenario.json for 'load --scenario'.",
 )
 @click.option(
@@ -171,7 +171,7 @@ def capture(
     metavar="DIR",
     required=True,
     type=paths.WRITTEN_FOLDER,
-    help="Folder for edge.pcapng, and for networks.csv, which 'analyze --networks' reads.",
+    help="Directory for edge.pcapng, and for networks.csv, which 'analyze --networks' reads.",
 )
 @click.option(
     "--users",

@@ -68,7 +68,7 @@ def page(
 ) -> None:
     """Describe PAGE: its objects, bytes, hosts, depth and kinds.
 
-    With --survey: compare any number of pages, or folders that `capture -o` made: requests, bytes, load
+    With --survey: compare any number of pages, or directories that `capture -o` made: requests, bytes, load
     times, the shares of the busiest servers, their round trips and CDNs, as far as these were recorded.
     With --depths: show the author of one page what each object means for the load; the page is loaded once,
     with nothing varied at random.
@@ -351,7 +351,7 @@ def diff(
 
     Shows which objects were added, removed or changed in size, and what that does to the load time. Both
     states are loaded with the same seeds on each network. Objects are the same if their URLs are, or else
-    host and path. BEFORE and AFTER may each be several recorded sessions: a folder, or FILE.har#all.
+    host and path. BEFORE and AFTER may each be several recorded sessions: a directory, or FILE.har#all.
     """
     from loadstone import comparison, difference, difference_output, experiment, progress, verb_output
 

@@ -62,8 +62,8 @@ def serve(
 
     The protocols are HTTP/1.1, SPDY and HTTP/2. DIR is a directory of files. RECORDING is a PAGE, whose
     objects are served with their recorded heads and lengths; a file of `loadstone record` (.wacz) or the
-    folder of a built site (with site.json) is served with its bodies, too. Ctrl-C (SIGINT) or SIGTERM shuts
-    the server down after the requests in progress, a second one at once.
+    directory of a built site (with site.json) is served with its bodies, too. Ctrl-C (SIGINT) or SIGTERM
+    shuts the server down after the requests in progress, a second one at once.
     """
     from loadstone import serving
     from loadstone.recording import served

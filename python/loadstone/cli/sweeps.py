@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "folder",
     metavar="DIR",
     type=paths.WRITTEN_FOLDER,
-    help="Store for the runs: a new folder, or a store to resume or extend.",
+    help="Store for the runs: a new directory, or a store to resume or extend.",
 )
 @options.THREADS
 @click.option(
@@ -77,8 +77,8 @@ def sweep(
 ) -> None:
     """Run all combinations in MATRIX, and store the results.
 
-    MATRIX is a TOML file (docs/sweeps.md), the store a folder of Parquet files. Runs that the store has are
-    not repeated, so a stopped sweep can be resumed.
+    MATRIX is a TOML file (docs/sweeps.md), the store a directory of Parquet files. Runs that the store has
+    are not repeated, so a stopped sweep can be resumed.
     """
     if dask is not None and threads is not None:
         raise click.UsageError("--threads is for this machine: the cluster's workers have their own.")
@@ -324,7 +324,7 @@ def reproduce(
     """Repeat published studies, and check their claims.
 
     Compares the published numbers with new ones. STUDY is cablelabs, yahoo, nsdi, ece540 or cmu, which come
-    with Loadstone; DIR is the folder of another study, with its code (docs/studies.md).
+    with Loadstone; DIR is the directory of another study, with its code (docs/studies.md).
     """
     # Heavy, so only where a study is run.
     from loadstone import progress
