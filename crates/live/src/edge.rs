@@ -9,7 +9,7 @@ use loadstone_http::{Protocol, Scheme, SessionFactory};
 use loadstone_load::page::HostId;
 use loadstone_load::{
     CacheLimits, ExchangeNotes, Forwarding, HealthCheck, HealthRules, NoServerAddress, Pipelined, PoolGrowth,
-    PoolLimits, RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts, windows_behind,
+    PoolLimits, RelayConfig, ServerAddress, ServerProtocol, ServerTimeouts, windows_behind, windows_in_front,
 };
 use loadstone_units::options::{CommandOption, OptionOf};
 use loadstone_units::{Bounded, Time, json};
@@ -309,7 +309,7 @@ pub(crate) fn relay_config(
     let EdgeParts { behind, cache, .. } = parts;
     let seconds = |span: SomeSeconds| Duration::from_secs(span.get().into());
     RelayConfig {
-        sessions: Arc::new(SessionFactory::isolated(front.multiplexing)),
+        sessions: Arc::new(SessionFactory::isolated(windows_in_front(front.multiplexing))),
         server_sessions: Arc::new(SessionFactory::isolated(windows_behind(front.multiplexing))),
         server_protocol: behind.protocol,
         servers: names.into_iter().map(|(name, servers)| (name, servers.into())).collect(),

@@ -58,6 +58,7 @@ pub use relay::{
     AdoptedFile, CacheFile, CacheGauges, CacheLimits, CacheOutcome, DiskGauges, DiskTask, ExchangeNotes, FileNumber,
     Forwarding, HealthCheck, HealthRules, KeptEntry, NoWay, Pipelined, PoolGauges, PoolGrowth, PoolLimits, Purge,
     Rejection, Relay, RelayConfig, RelayGauges, ServerProtocol, ServerTimeouts, StatedHits, windows_behind,
+    windows_in_front,
 };
 pub use site::{Answer, Ending, Exchange, Pushed, Site, Ticket};
 pub use slack::{ActivitySpan, PathLeg, activity_spans, path_legs};

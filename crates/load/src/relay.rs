@@ -47,7 +47,7 @@ pub use cache::{
 };
 pub use config::{
     ExchangeNotes, Forwarding, HealthCheck, HealthRules, PoolLimits, RelayConfig, ServerProtocol, ServerTimeouts,
-    windows_behind,
+    windows_behind, windows_in_front,
 };
 pub use gauges::{CacheGauges, DiskGauges, PoolGauges, RelayGauges};
 pub use growth::PoolGrowth;

@@ -15,7 +15,7 @@ use loadstone_load::page::{
 };
 use loadstone_load::{
     Browser, BrowserConfig, CacheLimits, Catalogue, Graph, Hints, Joining, Origin, OriginConfig, PoolLimits, Relay,
-    RelayConfig, Scope, StatedHits, windows_behind,
+    RelayConfig, Scope, StatedHits, windows_behind, windows_in_front,
 };
 use loadstone_net::tls::Tls;
 use loadstone_net::{Fabric, LinkId, NodeId};
@@ -270,9 +270,7 @@ impl Plan {
     /// A relay of the run of this seed, to all servers.
     pub fn relay(&self, host: &PlannedHost, seed: Seed) -> Relay {
         let servers = self.origin_names().zip(0..).map(|(name, at)| (name.to_owned(), HostId(at)));
-        // Of what clients upload it grants no more than it would hold of a response.
-        let (stream_window, session_window) = (Bounded::known(128 * 1024), Bounded::known(256 * 1024));
-        let multiplexing = Multiplexing { stream_window, session_window, ..self.variant.multiplexing };
+        let multiplexing = self.variant.multiplexing;
         // Ages count from when a response comes: its Date is that of the recorded load.
         let Relaying {
             cache,
@@ -291,7 +289,7 @@ impl Plan {
             cache.map(|bytes| CacheLimits { bytes, object: bytes, disk: 0, zero: SystemTime::UNIX_EPOCH, hits });
         let client_share = client_share.map_or(100, Bounded::get);
         let pool = PoolLimits { connections: server_connections, client_share, growth, ..PoolLimits::UNLIMITED };
-        let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(multiplexing)));
+        let config = RelayConfig::new(servers.collect(), Arc::new(SessionFactory::new(windows_in_front(multiplexing))));
         let server_sessions = Arc::new(SessionFactory::new(windows_behind(multiplexing)));
         Relay::new(RelayConfig { server_sessions, server_protocol, cache, pool, request_time, pipelined, ..config })
     }

@@ -7,7 +7,7 @@ use super::link::MAX_STREAMS;
 use super::pipelined::Pipelined;
 use crate::page::HostId;
 use crate::{MaxKept, Timeouts};
-use loadstone_http::{Multiplexing, Protocol, Scheme, SessionFactory};
+use loadstone_http::{Multiplexing, Protocol, Scheme, SessionFactory, Window};
 use loadstone_units::Bounded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many bytes of a response a server may send beyond what the client has taken: 32 Mbit/s over a round trip of 64 ms.
+/// How many bytes of a message its sender may send beyond what the other side has taken: 32 Mbit/s over a round trip of 64 ms.
 const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// The same of all that a client uploads on one connection. What a server does not take is held, for each client.
+const FRONT_WINDOW: u32 = 4 * STREAM_WINDOW;
 
 /// How a relay behaves.
 #[derive(Clone, Debug)]
 pub struct RelayConfig {
-    /// Where its sessions with clients come from.
+    /// Where its sessions with clients come from: [`windows_in_front`] says with which windows.
     pub sessions: Arc<SessionFactory>,
     /// Where its sessions with servers come from: [`windows_behind`] says with which windows.
     pub server_sessions: Arc<SessionFactory>,
@@ -75,6 +78,16 @@ impl RelayConfig {
             request_time: Duration::ZERO,
             pipelined: Pipelined::Answered,
         }
+    }
+}
+
+/// The same with the windows that a relay grants clients: smaller ones if it has them.
+pub fn windows_in_front(multiplexing: Multiplexing) -> Multiplexing {
+    let least = |window: Window, most: u32| Bounded::known(window.get().min(most));
+    Multiplexing {
+        stream_window: least(multiplexing.stream_window, STREAM_WINDOW),
+        session_window: least(multiplexing.session_window, FRONT_WINDOW),
+        ..multiplexing
     }
 }
 

@@ -211,6 +211,31 @@ fn windows_open_once_for_what_goes_out_twice_and_a_large_upload_arrives_whole() 
 }
 
 #[test]
+fn of_what_clients_upload_no_more_is_held_than_a_window_has() {
+    for protocol in [Protocol::Spdy3, Protocol::Spdy31, Protocol::H2] {
+        let mut world = World::with(protocol, |config| RelayConfig {
+            sessions: Arc::new(SessionFactory::new(windows_in_front(Multiplexing::default()))),
+            ..shared(config)
+        });
+        world.hanging.insert(SERVER);
+        let streams: Vec<RequestId> = (0..6).map(|_| world.upload("POST", &[])).collect();
+        streams.iter().for_each(|stream| world.send(*stream, 0, 1_000_000));
+        let held: Vec<u64> = streams.iter().map(|stream| 1_000_000 - world.client.buffered(*stream)).collect();
+        // SPDY/3 has no window of the session.
+        let most = if protocol == Protocol::Spdy3 { 6 } else { 4 };
+        assert_eq!((held[0], held.iter().sum()), (262_144, most * 262_144), "{protocol}");
+    }
+}
+
+#[test]
+fn smaller_windows_in_front_stay_as_they_are() {
+    let window = loadstone_units::Bounded::known(STREAM_WINDOW);
+    let small = Multiplexing { stream_window: window, session_window: window, ..Multiplexing::default() };
+    let granted = windows_in_front(small);
+    assert_eq!((granted.stream_window, granted.session_window), (window, window));
+}
+
+#[test]
 fn a_client_that_waits_for_100_gets_it_from_the_server_that_handles_its_request_rfc9110_10_1_1() {
     let mut world = World::behind_h2(Protocol::H2);
     let stream = world.upload("POST", &[("expect", "100-continue"), ("content-length", "5")]);
