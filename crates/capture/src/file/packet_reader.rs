@@ -69,6 +69,8 @@ impl From<io::Error> for ReadError {
 /// Reads packets of one file. A file that is damaged or cut gives all packets before that place, and then the error.
 pub struct PacketReader<'a> {
     blocks: Box<dyn PcapReaderIterator + Send + 'a>,
+    /// How the packets of the file stand there, if it is pcap.
+    records: Option<PcapRecords>,
     interfaces: Vec<Interface>,
     notes: FileNotes,
     failure: Arc<Mutex<Option<io::Error>>>,
@@ -95,7 +97,10 @@ impl<'a> PacketReader<'a> {
         let failure = Arc::new(Mutex::new(None));
         let file = Filling { file, failure: failure.clone() };
         match pcap_parser::create_reader(BUFFER, file) {
-            Ok(blocks) => Ok(PacketReader { blocks, interfaces: Vec::new(), notes: FileNotes::new(), failure }),
+            Ok(blocks) => {
+                let records = PcapRecords::of(blocks.data());
+                Ok(PacketReader { blocks, records, interfaces: Vec::new(), notes: FileNotes::new(), failure })
+            }
             Err(PcapError::ReadError) => Err(io_error(&failure, 0)),
             Err(_) => Err(ReadError::NoCapture),
         }
@@ -140,6 +145,13 @@ impl<'a> PacketReader<'a> {
     /// If the file is damaged or cut here. There is nothing more to be read then.
     pub fn next_packet<T>(&mut self, handle: impl FnOnce(RawPacket<'_>) -> T) -> Result<Option<T>, ReadError> {
         loop {
+            if let Some((records, interface)) = self.records.zip(self.interfaces.first())
+                && let Some((len, packet)) = records.first_packet(self.blocks.data(), interface)
+            {
+                let handled = handle(packet);
+                self.blocks.consume_noshift(len);
+                return Ok(Some(handled));
+            }
             let at = self.blocks.consumed() as u64;
             let (block_len, packet) = match self.blocks.next() {
                 Ok((block_len, block)) => match packet_of(block, &mut self.interfaces, &mut self.notes) {
@@ -244,6 +256,41 @@ impl FileNotes {
     }
 }
 
+/// The byte order of a pcap file (draft-ietf-opsawg-pcap, section 4). Its packets are read here, since [`pcap_parser`] takes
+/// several times as long for each; what is not whole in the buffer, or in another format, is left to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PcapRecords {
+    LittleEndian,
+    BigEndian,
+}
+
+impl PcapRecords {
+    /// Bytes before the data of a packet.
+    const HEADER: usize = 16;
+
+    fn of(file: &[u8]) -> Option<PcapRecords> {
+        match file.first_chunk()? {
+            [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1] => Some(PcapRecords::LittleEndian),
+            [0xa1, 0xb2, 0xc3, 0xd4] | [0xa1, 0xb2, 0x3c, 0x4d] => Some(PcapRecords::BigEndian),
+            _ => None,
+        }
+    }
+
+    /// The packet that bytes begin with, and how many of them it takes, if it is whole.
+    #[inline]
+    fn first_packet<'a>(self, bytes: &'a [u8], interface: &Interface) -> Option<(usize, RawPacket<'a>)> {
+        let (header, rest) = bytes.split_first_chunk::<{ PcapRecords::HEADER }>()?;
+        let word = |at: usize| {
+            let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
+            if self == PcapRecords::BigEndian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+        };
+        let data = rest.get(..word(8) as usize)?;
+        let packet =
+            RawPacket { at: interface.record_nanos(word(0), word(4)), link: interface.link, data, len: word(12) };
+        Some((PcapRecords::HEADER + data.len(), packet))
+    }
+}
+
 /// The packet of a block, if it has one; interfaces and notes are kept.
 #[inline]
 fn packet_of<'a>(
@@ -254,7 +301,7 @@ fn packet_of<'a>(
     match block {
         PcapBlockOwned::Legacy(packet) => {
             let interface = interfaces.first().ok_or(NoInterface)?;
-            let at = u64::from(packet.ts_sec) * NANOS + u64::from(packet.ts_usec) * interface.unit.unwrap_or(1);
+            let at = interface.record_nanos(packet.ts_sec, packet.ts_usec);
             Ok(Some(RawPacket { at, link: interface.link, data: packet.data, len: packet.origlen }))
         }
         PcapBlockOwned::LegacyHeader(header) => {
@@ -307,6 +354,12 @@ impl Interface {
     fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
         let resolution = block.ts_resolution().filter(|resolution| *resolution > 0).unwrap_or(MICROS);
         Interface::new(block.linktype, resolution, block.ts_offset())
+    }
+
+    /// A time of a record in ns since 1970.
+    #[inline]
+    fn record_nanos(&self, seconds: u32, units: u32) -> u64 {
+        u64::from(seconds) * NANOS + u64::from(units) * self.unit.unwrap_or(1)
     }
 
     /// A time of the file in ns since 1970.
