@@ -1,7 +1,7 @@
 //! Which connection a segment belongs to.
 
 use crate::end_pair::{Between, EndPair};
-use hashbrown::hash_table::{Entry, HashTable};
+use hashbrown::hash_table::HashTable;
 use std::hash::BuildHasher;
 
 /// The open connections. It is only looked up in, and never listed by hash, so the secret by which it hashes, which
@@ -32,16 +32,12 @@ impl<C: Between> OpenConnections<C> {
     pub(crate) fn get(&mut self, ends: &EndPair, open: impl FnOnce() -> C) -> &mut C {
         let Self { by_ends, hasher, places, free } = self;
         let ends_at = |place: u32| places[place as usize].as_ref().expect("a place that is found is taken").ends();
-        let entry = by_ends.entry(
-            hasher.hash_one(ends),
-            |place| ends_at(*place) == ends,
-            |place| hasher.hash_one(ends_at(*place)),
-        );
-        let place = match entry {
-            Entry::Occupied(found) => *found.get(),
-            Entry::Vacant(vacant) => {
+        let hash = hasher.hash_one(ends);
+        let place = match by_ends.find(hash, |place| ends_at(*place) == ends) {
+            Some(found) => *found,
+            None => {
                 let place = free.pop().unwrap_or(places.len() as u32);
-                vacant.insert(place);
+                by_ends.insert_unique(hash, place, |place| hasher.hash_one(ends_at(*place)));
                 if place as usize == places.len() {
                     places.push(None);
                 }

@@ -84,9 +84,11 @@ impl RttSamples {
 
     /// A quantile in ms, of the samples that were kept: the smallest sample that `share` of them do not exceed.
     pub(crate) fn quantile_ms(&self, share: f64) -> Option<f64> {
-        let mut sorted = self.kept.clone();
-        sorted.sort_unstable();
-        let rank = (share * sorted.len() as f64).ceil() as usize;
-        sorted.get(rank.saturating_sub(1)).map(|units| f64::from(*units) / 1e4)
+        let mut kept = self.kept.clone();
+        let rank = (share * kept.len() as f64).ceil() as usize;
+        (!kept.is_empty()).then(|| {
+            let (_, units, _) = kept.select_nth_unstable(rank.saturating_sub(1));
+            f64::from(*units) / 1e4
+        })
     }
 }

@@ -169,7 +169,9 @@ impl TcpConnection {
             sender.counts.triple_duplicate_acks += u32::from(said.third_duplicate);
             sender.counts.dsack_packets += u32::from(said.dsack);
             let acked = receiver.acked;
-            self.say(!from_low, resources, |order, room, said| order.handle_ack(acked, room, said));
+            if self.order[usize::from(from_low)].is_waiting() {
+                self.say(!from_low, resources, |order, room, said| order.handle_ack(acked, room, said));
+            }
             if self.established_at.is_none() {
                 self.note_established(at, from_low);
             }

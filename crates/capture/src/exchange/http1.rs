@@ -89,7 +89,7 @@ impl Http1 {
 
     /// The client sent bytes, of which the first ones were captured, after others that were not.
     pub(crate) fn handle_up(&mut self, at: u64, captured: &[u8], len: u64, skipped: u64) {
-        self.up.skip(skipped, method_of(captured).is_some());
+        self.up.skip(skipped, || method_of(captured).is_some());
         let (mut captured, mut len) = (captured, len);
         while len > 0 {
             if let MessagePart::Unknown = self.up
@@ -130,7 +130,7 @@ impl Http1 {
         sent_again: u64,
         ended: &mut Vec<SeenExchange>,
     ) {
-        self.down.skip(skipped, is_response(captured));
+        self.down.skip(skipped, || is_response(captured));
         let (mut captured, mut len) = (captured, len);
         while len > 0 {
             if let MessagePart::Unknown = self.down
@@ -205,13 +205,13 @@ impl Http1 {
 
 impl MessagePart {
     /// Bytes that the capture has not. After them a head may begin.
-    fn skip(&mut self, skipped: u64, begins: bool) {
+    fn skip(&mut self, skipped: u64, begins: impl FnOnce() -> bool) {
         if skipped == 0 {
             return;
         }
         *self = match self {
             MessagePart::Body(remaining) if *remaining > skipped => MessagePart::Body(*remaining - skipped),
-            _ if begins => MessagePart::default(),
+            _ if begins() => MessagePart::default(),
             _ => MessagePart::Unknown,
         };
     }

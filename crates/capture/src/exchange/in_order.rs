@@ -63,6 +63,12 @@ impl InOrder {
         }
     }
 
+    /// Whether anything waits for what comes before it: acknowledgements say nothing of other data.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The other end has all numbers below this: what is missing there was not captured, and nothing waits for it.
     #[inline]
     pub(crate) fn handle_ack(&mut self, ack: u64, room: &mut usize, said: &mut dyn FnMut(OrderedData<'_>)) {

@@ -1,7 +1,9 @@
 //! The headers of IP: version 4 (RFC 791) and 6 (RFC 8200).
 
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::Ipv6Addr;
 
+/// How an IPv4 address begins as one of IPv6: `::ffff:0.0.0.0` (RFC 4291, section 2.5.5.2).
+const V4_MAPPED: u128 = 0xffff << 32;
 /// Headers after that of IPv6 at most; each takes at least eight bytes.
 const MOST_EXTENSIONS: usize = 8;
 const HOP_BY_HOP: u8 = 0;
@@ -54,7 +56,11 @@ impl<'a> IpPacket<'a> {
         };
         let len = total.checked_sub(header_len as u32)?;
         let payload = bytes.get(header_len..)?;
-        let v4 = |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]).to_ipv6_mapped();
+        // Put together as a number it takes less time than byte by byte.
+        let v4 = |at: usize| {
+            let bits = u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+            Ipv6Addr::from_bits(V4_MAPPED | u128::from(bits))
+        };
         Some(IpPacket {
             source: v4(12),
             destination: v4(16),
