@@ -101,31 +101,49 @@ pub enum CellValues {
 pub struct FilledTable<R: 'static> {
     columns: &'static [TableColumn<R>],
     filled: Vec<FilledColumn>,
+    /// Rows in the columns.
     rows: usize,
+    /// Rows that are not in them yet.
+    waiting: Vec<R>,
 }
+
+/// Rows that are put into columns at once. A single one would touch the ends of all columns, and push out of the processor's
+/// caches what the next packets need.
+const AT_ONCE: usize = 32;
 
 impl<R> FilledTable<R> {
     /// An empty one.
     pub fn new(columns: &'static [TableColumn<R>]) -> FilledTable<R> {
         let filled = columns.iter().map(|column| FilledColumn::new(column.kind)).collect();
-        FilledTable { columns, filled, rows: 0 }
+        FilledTable { columns, filled, rows: 0, waiting: Vec::new() }
     }
 
     /// Adds a row.
-    pub fn push(&mut self, row: &R) {
-        for (column, filled) in self.columns.iter().zip(&mut self.filled) {
-            filled.push((column.value)(row));
+    pub fn push(&mut self, row: R) {
+        self.waiting.push(row);
+        if self.waiting.len() == AT_ONCE {
+            self.fill();
         }
-        self.rows += 1;
+    }
+
+    fn fill(&mut self) {
+        for (column, filled) in self.columns.iter().zip(&mut self.filled) {
+            for row in &self.waiting {
+                filled.push((column.value)(row));
+            }
+        }
+        self.rows += self.waiting.len();
+        self.waiting.clear();
     }
 
     /// Rows that are in it.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.rows + self.waiting.len()
     }
 
     /// Takes out all rows: names and values of the columns.
     pub fn take(&mut self) -> Vec<(&'static str, FilledColumn)> {
+        self.fill();
         self.rows = 0;
         let columns = self.columns.iter().zip(&mut self.filled);
         columns.map(|(column, filled)| (column.name, filled.take(column.kind))).collect()
@@ -221,5 +239,28 @@ impl<'a> From<&'a str> for Cell<'a> {
 impl From<Ipv6Addr> for Cell<'_> {
     fn from(value: Ipv6Addr) -> Self {
         Cell::Address(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_their_order_however_many_wait() {
+        static COLUMNS: [TableColumn<u64>; 2] = [
+            column!("value", Integer, "It.", |row| *row),
+            column!("odd", Boolean, "Whether it is odd.", |row| (*row % 3 > 0).then_some(*row % 2 == 1)),
+        ];
+        let mut table = FilledTable::new(&COLUMNS);
+        for count in [0, 1, AT_ONCE, 2 * AT_ONCE + 5] {
+            (0..count as u64).for_each(|row| table.push(row));
+            assert_eq!(table.rows(), count);
+            let [(_, values), (_, odd)] = table.take().try_into().expect("two columns");
+            assert_eq!(values.values, CellValues::Integers((0..count as u64).collect()));
+            assert_eq!(odd.known, (0..count).map(|row| row % 3 > 0).collect::<Vec<_>>());
+            assert_eq!(odd.values, CellValues::Booleans((0..count).map(|row| row % 3 > 0 && row % 2 == 1).collect()));
+            assert_eq!(table.rows(), 0);
+        }
     }
 }

@@ -54,7 +54,7 @@ impl QuicConnections {
         };
         let connection = self.open.get(&datagram.ends, &mut open);
         if at.saturating_sub(connection.last_at) >= self.limits.idle.saturating_mul(SECOND) {
-            self.ended.push(&std::mem::replace(connection, open()));
+            self.ended.push(std::mem::replace(connection, open()));
         }
         connection.handle_datagram(datagram);
         true
@@ -65,17 +65,17 @@ impl QuicConnections {
         let mut idle = self.limits.idle.saturating_mul(SECOND);
         let ended = &mut self.ended;
         let is_over = |connection: &QuicConnection, idle: u64| now.saturating_sub(connection.last_at) >= idle;
-        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(&connection));
+        self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection));
         while self.open.len() > self.limits.open {
             idle /= 2;
-            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(&connection));
+            self.open.take(|connection| is_over(connection, idle), |connection| ended.push(connection));
         }
     }
 
     /// There are no more packets: so many connections end. Whether there are more.
     pub(crate) fn finish(&mut self, most: usize) -> bool {
         let ended = &mut self.ended;
-        self.open.take_some(most, |_| true, |connection| ended.push(&connection));
+        self.open.take_some(most, |_| true, |connection| ended.push(connection));
         self.open.len() > 0
     }
 }

@@ -184,7 +184,7 @@ impl Shard {
         if limits.packets.include(connection.number) {
             let before = connection.round_trip_sums();
             connection.handle_segment(segment, &mut self.resources);
-            self.ended.packets.push(&connection.packet_row(segment, before));
+            self.ended.packets.push(connection.packet_row(segment, before));
         } else {
             connection.handle_segment(segment, &mut self.resources);
         }
@@ -223,27 +223,27 @@ impl Ended {
     fn push(&mut self, mut connection: TcpConnection, resources: &mut ShardResources) {
         connection.close(resources);
         self.take_rows(&mut connection);
-        self.connections.push(&connection);
+        self.connections.push(connection);
     }
 
     fn take_rows(&mut self, connection: &mut TcpConnection) {
         let number = connection.number;
         for period in connection.periods.iter_mut().flat_map(|periods| std::mem::take(&mut periods.ended)) {
-            self.periods.push(&PeriodRow { connection: number, period });
+            self.periods.push(PeriodRow { connection: number, period });
         }
         for exchange in std::mem::take(&mut connection.ended) {
             let row = ExchangeRow { connection: number, exchange };
-            self.exchanges.push(&row);
             let size = row.heads().map(ExchangeHeads::size);
             if let Some(room) = size.and_then(|size| self.head_room.checked_sub(size)) {
                 self.head_room = room;
-                self.with_heads.push(row);
+                self.with_heads.push(row.clone());
             }
+            self.exchanges.push(row);
         }
         for (is_up, half) in connection.directions() {
             let isn = half.isn;
             for again in half.disorder.iter_mut().flat_map(|disorder| disorder.judged.drain(..)) {
-                self.retransmissions.push(&RetransmissionRow { connection: number, is_up, isn, again });
+                self.retransmissions.push(RetransmissionRow { connection: number, is_up, isn, again });
             }
         }
     }
