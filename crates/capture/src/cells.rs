@@ -1,4 +1,4 @@
-//! Tables as columns, filled row by row.
+//! Tables as columns, filled by some rows at a time.
 
 use core::net::Ipv6Addr;
 use std::fmt::Write;
