@@ -10,112 +10,121 @@ class Settings(TypedDict, total=False):
     """What a load is made under, by the names of the options."""
 
     network: str
-    """The access link, where there is no topology.
+    """Access link, if there is no topology.
     DOWN[/UP],RTTms[,loss=DOWN%[/UP%]|,gemodel=P%/R%[/BAD%[/GOOD%]]][,queue=100ms|64KB|1000p][,aqm=codel|fq_codel][,jitter=5ms][,trace=FILE][,trace-up=FILE],
     or one of cable, dsl, dsl-lossy, fibre, wifi, 5g, 4g, slow-4g, 3g, satellite, plane, mobileSlow4G,
     mobileRegular3G, desktopDense4G, wpt-cable, wpt-dsl, wpt-fios, wpt-lte, wpt-4g, wpt-3gfast, wpt-3g,
     wpt-3gslow. Default: 10/1mbit,100ms."""
     protocol: Literal["http/1.1", "http/1.1+pipelining", "spdy/2", "spdy/3", "spdy/3.1", "h2"]
-    """The protocol of all connections. Default: http/1.1."""
+    """Protocol of all connections. Default: http/1.1."""
     iw: int
-    """Servers: The initial window in segments (RFC 6928); the profile's if it is left out. Default: 10. 1
-    to 1,000."""
+    """Servers: Initial window in segments (RFC 6928); if unset, the profile's. Default: 10. 1 to 1,000."""
     tls: Literal["none", "1.0", "1.2", "1.3"]
-    """TLS on all connections, or on none; if it is left out, by each URL's scheme: 1.3 or none."""
+    """TLS version of all connections, or none. In a scenario file, if unset: 1.3 for https URLs, none for
+    http."""
     tls_flights: str
-    """How long the flights of TLS 1.3 are: as of a year, `2013` or `2026`, or in bytes, `1800/4000/80`,
-    with a fourth for the tickets behind it."""
+    """Sizes of the flights in a TLS 1.3 handshake: those of a year, `2013` (if unset) or `2026`, or
+    client/server/client in bytes, as in `1800/4000/80`, with a fourth number for session tickets."""
     servers: int
-    """Deals the objects in turn over this many hosts; if it is left out, they stay where they are. 1 to
+    """Distribute the objects over this many hosts in turn; if unset, they stay on their own hosts. 1 to
     64."""
     sharding: Literal["recorded", "hosts", "domains", "one"]
-    """Over which hosts the objects are spread."""
+    """Hosts that the objects are on: as recorded (if unset), a server for each host name, one host for
+    each registered domain, or one host for all."""
     connections: int
-    """The most connections to a host at a time. Default: 6. 1 to 256."""
+    """Maximum number of simultaneous connections to a host. Default: 6. 1 to 256."""
     connections_in_all: int
-    """The most connections of the browser to all hosts at a time; if it is left out, any number. 1 to 256."""
+    """Maximum number of simultaneous connections of the browser to all hosts; if unset, no limit. 1 to
+    256."""
     pipelined_requests: int
-    """The most requests that a browser has under way on a connection of HTTP/1.1 with pipelining; if it is
-    left out, any number. 1 to 1,000,000."""
+    """Maximum number of outstanding requests on a connection with HTTP/1.1 pipelining; if unset, no limit.
+    1 to 1,000,000."""
     pipelining_probe: Literal["nothing", "at-start"]
-    """How a browser with pipelining finds out whether pipelines come through; if it is left out, it takes
-    it that they do."""
+    """How a browser with pipelining finds out whether the path supports it: by a probe at the start, or
+    not at all (if unset): it assumes support."""
     browser: Literal["recorded", "2012", "phone-2012"]
-    """How the browser behaves where nothing else is set."""
+    """Browser whose behaviour applies where nothing else is set: the recorded one (if unset), or Firefox
+    of 2012, on a desktop or on a phone."""
     requests_per_connection: int
-    """The most requests that a server answers on a connection before it leaves it: with 1 it keeps no
-    connection alive. If it is left out, any number. 1 to 1,000,000."""
+    """Maximum number of requests on a connection, which is then not used again; 1 disables persistent
+    connections. If unset, no limit. 1 to 1,000,000."""
     names: Literal["cached", "looked-up"]
-    """What the browser knows of the names of hosts when the load begins; if it is left out, all addresses."""
+    """DNS when the load begins: the browser has all addresses in its cache (if unset), or looks up each
+    name before it connects."""
     visit_after: int
-    """That the browser has visited the page before, or those that `before` names, and how many seconds ago
-    that was loaded, or each before the next. It has its cache, as the heads of those pages say, and
-    connections that are still open. If it is left out, the browser has nothing. 0 to 31,536,000."""
+    """The browser has visited this page, or the pages of `before`, this many seconds ago; between two of
+    those, the same time passes. It has the responses that it may cache, and the connections that are
+    still open. If unset, it has neither. 0 to 31,536,000."""
     prefetch: Literal["nothing", "next", "pushed"]
-    """What the servers of each page before give or name of the one after: nothing, `next` for prefetches
-    of all that it has, `pushed` for pushes of what is the document's server's and prefetches of the
-    rest. Needs `visit_after`."""
+    """What servers do ahead for the next page: nothing (if unset); `next`: name all its objects for
+    prefetching; `pushed`: push those on the server of the document, and name the others. Needs
+    `visit_after`."""
     compute: str
-    """How many times as long the browser computes: a number, or `phone`, which is 4. 0 to 100."""
+    """Multiply the computing times of the browser by this factor; `phone` is 4. If unset, 1. 0 to 100."""
     cc: Literal["reno", "cubic", "bbr"]
-    """Servers: The congestion control; the profile's if it is left out. Default: cubic."""
+    """Servers: Congestion control; if unset, the profile's. Default: cubic."""
     policy: Literal["priority", "round-robin", "weighted", "first-come-first-served", "dependencies"]
-    """Which response a server of SPDY or HTTP/2 sends next. Default: priority."""
+    """Which of the responses that are ready a server sends next (SPDY, HTTP/2). Default: priority."""
     request_order: Literal["priority", "first-come-first-served"]
-    """Which request a client of SPDY or HTTP/2 sends next, of those that it has at the same time. Default:
+    """Which of the requests that are ready at the same time a client sends next (SPDY, HTTP/2). Default:
     priority."""
     frame_bytes: int
-    """The most bytes of content in a DATA frame (SPDY, HTTP/2). Default: 16384. 256 to 16,384."""
+    """Maximum payload of a DATA frame, in bytes (SPDY, HTTP/2). Default: 16384. 256 to 16,384."""
     max_streams: int
-    """The most streams that the peer may have open at a time (SPDY, HTTP/2). Default: 100. 1 to 10,000."""
+    """Maximum number of concurrent streams that the peer may open (SPDY, HTTP/2). Default: 100. 1 to
+    10,000."""
     priorities: Literal["recorded", "none", "kind", "dependencies"]
-    """How urgent the browser says that objects are."""
+    """Priorities that the browser gives to requests: as recorded (if unset), all equal (`none`), by the
+    kind of object, or by how many objects wait for it in a row (`dependencies`)."""
     push: Literal["nothing", "embedded", "dependencies", "all", "listed"]
-    """What servers push with a response (SPDY, HTTP/2). Default: nothing."""
+    """Objects that servers push with a response (SPDY, HTTP/2): those embedded in it, of these only the
+    ones that others wait for (`dependencies`), all, or those that the page lists. Default: nothing."""
     push_levels: int
-    """Down to how many levels of embedding: what stands in an object that stands in the response, and so
-    on. Default: 1. 1 to 16."""
+    """Levels of embedding that are pushed: with 2, also what is embedded in an object that is embedded in
+    the response. Default: 1. 1 to 16."""
     hint: Literal["nothing", "embedded", "dependencies", "all", "listed"]
-    """What servers tell the client to fetch by itself. Default: nothing."""
+    """Objects that servers announce, so that the client requests them early; the values are those of
+    `push`. Default: nothing."""
     preconnect: Literal["nothing", "hosts"]
-    """To which hosts the first response tells the client to open connections, by Link. Default: nothing."""
+    """Hosts to which the first response tells the client to open connections, by Link: none, or all hosts
+    of the page. Default: nothing."""
     hint_by: Literal["early-hints", "link", "subresource"]
-    """How they tell it: by a response 103, by Link or by X-Subresource in the response. Default:
-    early-hints."""
+    """How servers announce objects: by a 103 (Early Hints) response, or in the response by its field Link
+    or X-Subresource. Default: early-hints."""
     notsent_lowat: int
-    """Servers: The most bytes that are written but unsent (Linux's TCP_NOTSENT_LOWAT); the profile's,
-    16,384, if it is left out. The fewer, the later the next data is chosen. 2,048 to 1,073,741,824."""
+    """Servers: Maximum number of bytes that are written to a socket and not sent yet (Linux's
+    TCP_NOTSENT_LOWAT); if unset, the profile's, 16,384. The smaller, the later the next data is chosen.
+    2,048 to 1,073,741,824."""
     receive_window: int
-    """Servers: The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons
-    it as half of a buffer, which then does not grow. 2,048 to 1,073,741,824."""
+    """Servers: Receive window in bytes, 2 KiB to 1 GiB; if unset, the profile's. Linux takes half of the
+    receive buffer for it, which then does not grow. 2,048 to 1,073,741,824."""
     tcp: Literal["textbook", "linux-2.6", "linux-3.7", "windows-7", "mac-os-x-10.5", "linux-6"]
-    """Servers: The system whose TCP it has. Default: linux-6."""
+    """Servers: Operating system whose TCP is modelled; `textbook` follows the RFCs alone. Default:
+    linux-6."""
     flows: int
-    """Servers: Behaves like n connections in one (TCP+ of the study `nsdi`); 1 if it is left out. 1 to
-    256."""
+    """Servers: Behave like N connections in one (TCP+ of the study `nsdi`); if unset, 1. 1 to 256."""
     client_iw: int
-    """Client: The initial window in segments (RFC 6928); the profile's if it is left out. Default: 10. 1
-    to 1,000."""
+    """Client: Initial window in segments (RFC 6928); if unset, the profile's. Default: 10. 1 to 1,000."""
     client_cc: Literal["reno", "cubic", "bbr"]
-    """Client: The congestion control; the profile's if it is left out. Default: cubic."""
+    """Client: Congestion control; if unset, the profile's. Default: cubic."""
     client_receive_window: int
-    """Client: The receive window in bytes, 2 KiB to 1 GiB; the profile's if it is left out. Linux reckons
-    it as half of a buffer, which then does not grow. 2,048 to 1,073,741,824."""
+    """Client: Receive window in bytes, 2 KiB to 1 GiB; if unset, the profile's. Linux takes half of the
+    receive buffer for it, which then does not grow. 2,048 to 1,073,741,824."""
     client_tcp: Literal["textbook", "linux-2.6", "linux-3.7", "windows-7", "mac-os-x-10.5", "linux-6"]
-    """Client: The system whose TCP it has. Default: as tcp."""
+    """Client: Operating system whose TCP is modelled; `textbook` follows the RFCs alone. Default: as tcp."""
     client_flows: int
-    """Client: Behaves like n connections in one (TCP+ of the study `nsdi`); 1 if it is left out. Default:
-    as flows. 1 to 256."""
+    """Client: Behave like N connections in one (TCP+ of the study `nsdi`); if unset, 1. Default: as flows.
+    1 to 256."""
     spread: int
-    """By how much in percent each link's rates and each way's delay may be more or less than stated. Above
-    0, traces begin anywhere and programs wake up at their own moments. Default: 0. 0 to 50."""
+    """Vary the rates of each link and the delay of each direction at random, by up to this many percent.
+    Above 0, traces also begin at a random point, and programs wake up at random moments. Default: 0. 0
+    to 50."""
     spread_times: int
-    """By how much in percent each of the servers' and the page's own times may be more or less than
-    stated. Where several loads of a page say how its computing differs, that differs so instead, unless
+    """Vary the processing times of servers and the times of the page at random, by up to this many
+    percent. Computing times of a page that was recorded several times vary as recorded instead, unless
     this is 0. Default: 0. 0 to 50."""
     seed: int
-    """The seed of the first run, from which every random decision draws; run k has this plus k. Default:
-    1."""
+    """Seed of the random decisions of the first run; each further run has the next number. Default: 1."""
 
 
 class Connections(TypedDict):
