@@ -14,6 +14,8 @@ NOTICEABLE = 0.005
 What so little costs differs from run to run by more than twice."""
 HELD_PER_CONNECTION = 256 * 1024
 """Bytes, in tests, which run without the peers; nghttpd holds as much of ordinary requests."""
+HELD_BY_EDGE = 1024 * 1024
+"""The same of a relay, which keeps so much of requests that it may have to make again (docs/edge.md)."""
 HUGE_PAGES = 2 * 2**21
 """Bytes, in tests: a heap grows by so much, whatever it is for."""
 
@@ -29,9 +31,9 @@ def share(measured: Mapping[str, Measured]) -> float | None:
     return _ratio(ours.seconds_per_mb, max(PROCESSOR * peer.seconds_per_mb, NOTICEABLE))
 
 
-def held(attack: Attack) -> int:
+def held(attack: Attack, per_connection: int = HELD_PER_CONNECTION) -> int:
     """Give the bytes that a test allows to be held."""
-    return HUGE_PAGES + attack.connections * HELD_PER_CONNECTION
+    return HUGE_PAGES + attack.connections * per_connection
 
 
 def _ratio(value: float, bound: float) -> float:

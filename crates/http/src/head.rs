@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 /// Bytes of name and value that few fields exceed.
 const USUAL_FIELD: usize = 40;
 
+/// Bytes of all fields that few heads exceed. For more, room is made as they come: a thousand small fields need little.
+const USUAL_FIELDS: usize = 2048;
+
 /// Header fields, in order.
 ///
 /// One buffer holds all names and values, and spans point into it, so a parsed head needs one
@@ -28,9 +31,9 @@ impl Fields {
     /// Fields from pairs of name and value, copied into one buffer.
     pub fn from_pairs<N: AsRef<[u8]>, V: AsRef<[u8]>>(pairs: impl IntoIterator<Item = (N, V)>) -> Fields {
         let pairs = pairs.into_iter();
-        // Room for all that may come, so that nothing has to be moved.
+        // Room for all that usually comes, so that nothing has to be moved.
         let most = pairs.size_hint().1.unwrap_or(0);
-        let mut text = BytesMut::with_capacity(most * USUAL_FIELD);
+        let mut text = BytesMut::with_capacity((most * USUAL_FIELD).min(USUAL_FIELDS));
         let mut spans = Vec::with_capacity(most);
         let mut put = |part: &[u8]| {
             let start = text.len() as u32;
@@ -315,5 +318,12 @@ mod tests {
         assert_eq!(fields.get(b"ACCEPT"), Some(&b"*/*"[..]));
         assert_eq!(fields.get(b"X-Empty"), Some(&b""[..]));
         assert_eq!(fields.iter().map(|(name, _)| name).collect::<Vec<_>>(), [&b"Accept"[..], b"x-empty", b"accept"]);
+    }
+
+    #[test]
+    fn many_small_fields_take_little_room() {
+        let fields = Fields::from_pairs(vec![("a", "b"); 1000]);
+        let text = fields.text.try_into_mut().expect("nobody else has it");
+        assert!((2000..=4096).contains(&text.capacity()), "{}", text.capacity());
     }
 }
