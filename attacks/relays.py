@@ -15,9 +15,9 @@ def found(loadstone: Sequence[str], origin: int) -> list[Server]:
         return ["edge", "--origin", f"{HOST}=http://127.0.0.1:{origin}", *listen]
 
     def nghttpx(_folder: Path, port: int, _protocol: str) -> list[str]:
-        # Without a file of settings, and with as many streams at a time as nghttpd has.
-        limits = ["--conf=/dev/null", "--workers=1"]
-        return [*limits, f"--frontend=127.0.0.1,{port};no-tls", f"--backend=127.0.0.1,{origin}"]
+        # No file of settings, whatever the machine has.
+        alone = ["--conf=/dev/null", "--workers=1"]
+        return [*alone, f"--frontend=127.0.0.1,{port};no-tls", f"--backend=127.0.0.1,{origin}"]
 
     def nginx(folder: Path, port: int, protocol: str) -> list[str]:
         upstream = f"upstream origin {{ server 127.0.0.1:{origin}; keepalive 64; }}"

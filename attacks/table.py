@@ -28,8 +28,8 @@ COLUMNS_EXPLAINED = """
   open, at most, and after they are closed (`VmRSS`, `VmHWM`).
 - **CPU**: processor time of the server per MB sent, without that for the other client. If the server closes
   the connection of a flood, the attacker connects again, up to {repeats} times.
-- **other client**: how long another client waits for a small file, which it asks for every 10 ms over a
-  connection of its own: median and worst, in ms. All processes share {cores} cores, so the attacker's own
+- **other client**: how long another client, at an address of its own, waits for a small file, which it asks
+  for every 10 ms: median and worst, in ms. All processes share {cores} cores, so the attacker's own
   work is in it.
 - **of bound**: what of its bound Loadstone uses. Memory: {memory:g} times the *held* of that peer which holds
   more. CPU: {processor:g} times {peer}, at least {noticeable:g} s/MB: less is

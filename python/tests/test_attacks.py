@@ -3,6 +3,7 @@
 `scripts/attacks` compares them with others.
 """
 
+import socket
 import sys
 import zlib
 from collections.abc import Callable
@@ -77,6 +78,23 @@ def test_who_floods_is_told_to_calm_down(
         replace(named(floods.ATTACKS, "h2: rapid reset (CVE-2023-44487)"), repeats=1), tmp_path
     )
     assert measured.outcome.startswith("GOAWAY ENHANCE_YOUR_CALM (2 of 2 connections)"), measured
+
+
+def test_an_edge_grants_windows_that_it_can_hold_for_every_client(tmp_path: Path) -> None:
+    relay = relays.found(LOADSTONE, 1)[0]
+    heard, came = Heard(), bytearray()
+    with (
+        relay.running(tmp_path, "h2") as running,
+        socket.create_connection(("127.0.0.1", running.port), 10) as client,
+    ):
+        client.sendall(h2.PREFACE + h2.settings())
+        while not heard.window[0]:
+            said = client.recv(65_536)
+            assert said, "it has closed"
+            came += said
+            h2.hear(came, heard)
+    # RFC 9113, section 6.9.2: the window of a connection begins with 65,535 bytes.
+    assert (heard.initial_window, 65_535 + heard.window[0]) == (256 * 1024, 1024 * 1024)
 
 
 def test_numbers_and_the_dictionary_are_those_of_the_standards() -> None:
