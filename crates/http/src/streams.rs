@@ -347,6 +347,7 @@ impl<F: Framing> Streams<F> {
     }
 
     fn note_sent(&mut self, stream: u32, end: bool) {
+        self.abuse.note_sent();
         if let Some(state) = self.open_streams.get_mut(&stream).filter(|_| end) {
             state.is_sent = true;
             if self.role == Perspective::Server {

@@ -8,6 +8,9 @@ pub(super) const MAX_UNFLUSHED: u32 = 10_000;
 /// The most frames without use between two that have some: empty DATA without END_STREAM, fields and frames that are
 /// ignored, RST_STREAM on closed streams, SETTINGS that change the initial window, interim responses (of HTTP/1.1 too).
 pub(crate) const MAX_EMPTY: u32 = 1_000;
+/// The most PING and SETTINGS frames that are acknowledged while no head and no content goes in either direction. Each
+/// costs an answer, also if the peer reads all answers.
+pub(super) const MAX_ACKNOWLEDGED: u32 = 1_000;
 /// How many more streams may be reset, by either end, than completed.
 pub(super) const MAX_RESETS: u32 = 1_000;
 
@@ -20,6 +23,7 @@ pub(super) const MAX_VIOLATIONS: u32 = 20;
 pub(super) struct AbuseCounters {
     unflushed: u32,
     empty: u32,
+    acknowledged: u32,
     resets: u32,
     violations: u32,
 }
@@ -39,8 +43,20 @@ impl AbuseCounters {
         self.empty += 1;
     }
 
+    /// A head or content arrived.
     pub(super) fn note_content(&mut self) {
         self.empty = 0;
+        self.acknowledged = 0;
+    }
+
+    /// The answer to a PING or SETTINGS is queued.
+    pub(super) fn note_acknowledged(&mut self) {
+        self.acknowledged += 1;
+    }
+
+    /// A head or content went out: PING measures how long it takes.
+    pub(super) fn note_sent(&mut self) {
+        self.acknowledged = 0;
     }
 
     pub(super) fn note_reset(&mut self) {
@@ -64,6 +80,7 @@ impl AbuseCounters {
         let counts = [
             (self.unflushed, MAX_UNFLUSHED),
             (self.empty, MAX_EMPTY),
+            (self.acknowledged, MAX_ACKNOWLEDGED),
             (self.resets, MAX_RESETS),
             (self.violations, MAX_VIOLATIONS),
         ];
@@ -78,9 +95,11 @@ mod tests {
     #[test]
     fn as_many_as_are_allowed_pass_and_one_more_does_not() {
         type Note = fn(&mut AbuseCounters);
-        let kinds: [(u32, Note, Note); 4] = [
+        let kinds: [(u32, Note, Note); 6] = [
             (MAX_UNFLUSHED, AbuseCounters::note_control, AbuseCounters::note_flushed),
             (MAX_EMPTY, AbuseCounters::note_empty, AbuseCounters::note_content),
+            (MAX_ACKNOWLEDGED, AbuseCounters::note_acknowledged, AbuseCounters::note_content),
+            (MAX_ACKNOWLEDGED, AbuseCounters::note_acknowledged, AbuseCounters::note_sent),
             (MAX_RESETS, AbuseCounters::note_reset, AbuseCounters::note_completed),
             (MAX_VIOLATIONS, AbuseCounters::note_violation, AbuseCounters::note_completed),
         ];

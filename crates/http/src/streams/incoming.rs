@@ -359,6 +359,7 @@ impl<F: Framing> Frames for Streams<F> {
         let frame = self.framing.control(head, payload, &mut self.control_queue)?;
         if self.control_queue.len() > before {
             self.abuse.note_control();
+            self.abuse.note_acknowledged();
         }
         match frame {
             Some(frame) => self.handle_frame(frame)?,

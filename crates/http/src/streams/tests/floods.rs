@@ -2,7 +2,7 @@
 
 use super::frame_writer::{FrameWriter, SentFrame, sent_frames};
 use super::*;
-use crate::streams::abuse::{MAX_EMPTY, MAX_RESETS, MAX_UNFLUSHED, MAX_VIOLATIONS};
+use crate::streams::abuse::{MAX_ACKNOWLEDGED, MAX_EMPTY, MAX_RESETS, MAX_UNFLUSHED, MAX_VIOLATIONS};
 
 /// How many of these frames a server takes, of which it reads nothing or all as it goes.
 fn taken(protocol: Protocol, reads: bool, mut frame: impl FnMut(&mut FrameWriter, u32) -> Vec<u8>) -> Option<u32> {
@@ -32,15 +32,60 @@ fn ping(writer: &mut FrameWriter, _: u32) -> Vec<u8> {
     }
 }
 
+fn settings(writer: &mut FrameWriter, _: u32) -> Vec<u8> {
+    writer.h2(4, 0, 0, b"")
+}
+
 #[test]
-fn pings_and_settings_are_answered_as_long_as_the_answers_are_read() {
-    for protocol in ALL {
-        assert_eq!(taken(protocol, true, ping), None);
-        assert_eq!(taken(protocol, false, ping), Some(MAX_UNFLUSHED), "{protocol}");
+fn pings_and_settings_are_answered_up_to_a_number_also_if_the_answers_are_read() {
+    for reads in [true, false] {
+        for protocol in ALL {
+            // The SETTINGS of the greeting were the first.
+            let greeting = u32::from(protocol == Protocol::H2);
+            assert_eq!(taken(protocol, reads, ping), Some(MAX_ACKNOWLEDGED - greeting), "{protocol}");
+        }
+        assert_eq!(taken(Protocol::H2, reads, settings), Some(MAX_ACKNOWLEDGED - 1));
     }
-    let settings = |writer: &mut FrameWriter, _| writer.h2(4, 0, 0, b"");
-    assert_eq!(taken(Protocol::H2, true, settings), None);
-    assert_eq!(taken(Protocol::H2, false, settings), Some(MAX_UNFLUSHED));
+}
+
+#[test]
+fn pings_between_requests_are_answered_as_long_as_the_answers_are_read() {
+    for protocol in ALL {
+        let pings = |reads| {
+            let mut stream = 1;
+            taken(protocol, reads, |writer, at| {
+                if !at.is_multiple_of(MAX_ACKNOWLEDGED) {
+                    return ping(writer, at);
+                }
+                let pairs = writer.get(&[]);
+                stream += 2;
+                writer.open(stream - 2, &pairs, true)
+            })
+        };
+        assert_eq!(pings(true), None, "{protocol}");
+        let requests = 1 + MAX_UNFLUSHED / MAX_ACKNOWLEDGED;
+        assert_eq!(pings(false), Some(MAX_UNFLUSHED + requests), "{protocol}");
+    }
+}
+
+/// Servers measure the round trip of an upload with PING, and have no content to send.
+#[test]
+fn pings_to_a_client_that_uploads_are_answered_without_end() {
+    for protocol in ALL {
+        let mut client = sessions(Multiplexing::default()).client(protocol);
+        let id = client.request(get("/"), Content::Streamed, Priority::default());
+        let mut writer = FrameWriter::new(protocol);
+        let greeting = if protocol == Protocol::H2 { settings(&mut writer, 0) } else { Vec::new() };
+        client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(greeting.into())]).unwrap();
+        for at in 0..5 * MAX_ACKNOWLEDGED {
+            if at.is_multiple_of(MAX_ACKNOWLEDGED) {
+                client.append(id, Chunk::Bytes(Bytes::from_static(b"x")));
+            }
+            client.poll_transmit(NOW, TransportStream::TCP, usize::MAX, &mut Wire::default());
+            let heard = client.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(ping(&mut writer, at).into())]);
+            assert_eq!(heard, Ok(()), "{protocol}, {at}");
+        }
+    }
 }
 
 /// The first frame opens a stream, the others are `rest`.
@@ -151,7 +196,7 @@ fn a_large_head_that_waits_is_no_flood() {
         server.respond(RequestId(0), ResponseHead::new(200, fields).into(), Body::EMPTY.into());
         server.poll_transmit(NOW, TransportStream::TCP, 1, &mut Wire::default());
         let mut writer = FrameWriter::new(protocol);
-        for _ in 0..MAX_UNFLUSHED / 2 {
+        for _ in 0..MAX_ACKNOWLEDGED {
             assert_eq!(
                 server.handle_input(NOW, TransportStream::TCP, &[Chunk::Bytes(ping(&mut writer, 0).into())]),
                 Ok(()),
@@ -205,15 +250,22 @@ fn frames_that_change_nothing_are_taken_up_to_a_number() {
 
 #[test]
 fn the_initial_window_changes_up_to_a_number_of_times() {
-    let settings = |writer: &mut FrameWriter, window: u8| writer.h2(4, 0, 0, &[0, 4, 0, 0, 0, window]);
-    assert_eq!(taken(Protocol::H2, true, |writer, at| settings(writer, (at % 2) as u8)), Some(MAX_EMPTY));
-    assert_eq!(taken(Protocol::H2, true, |writer, _| settings(writer, 1)), None);
-    let with_requests = |writer: &mut FrameWriter, at: u32| {
-        let pairs = writer.get(&[]);
-        let request = [writer.open(2 * at + 1, &pairs, true), writer.reset(2 * at + 1, 8)].concat();
-        if at.is_multiple_of(100) { request } else { settings(writer, (at % 2) as u8) }
+    // One entry: the initial window.
+    let settings = |writer: &mut FrameWriter, window: u8| match writer.protocol {
+        Protocol::H2 => writer.h2(4, 0, 0, &[0, 4, 0, 0, 0, window]),
+        _ => writer.spdy(4, 0, &[0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, window]),
     };
-    assert_eq!(taken(Protocol::H2, true, with_requests), None);
+    let flapping = |writer: &mut FrameWriter, at: u32| settings(writer, (at % 2) as u8);
+    assert_eq!(taken(Protocol::Spdy31, true, |writer, _| settings(writer, 1)), None);
+    assert_eq!(taken(Protocol::Spdy31, true, flapping), Some(MAX_EMPTY));
+    assert_eq!(taken(Protocol::H2, true, flapping), Some(MAX_ACKNOWLEDGED - 1));
+    for protocol in [Protocol::Spdy31, Protocol::H2] {
+        let with_requests = |writer: &mut FrameWriter, at: u32| {
+            let pairs = writer.get(&[]);
+            if at.is_multiple_of(500) { writer.open(at / 250 + 1, &pairs, true) } else { flapping(writer, at) }
+        };
+        assert_eq!(taken(protocol, true, with_requests), None, "{protocol}");
+    }
 }
 
 /// RFC 9113, section 7.
