@@ -316,8 +316,16 @@ impl Relay {
             if link.is_ended {
                 self.links.remove(&conn);
             }
+        } else if link.is_stuck() {
+            return self.leave_ended(conn);
         }
         self.offer(conn);
+    }
+
+    /// A connection whose other end is over is of no more use.
+    fn leave_ended(&mut self, conn: ConnId) {
+        self.lose(conn, Rejection::Closed);
+        self.links.remove(&conn);
     }
 
     fn link(&mut self, conn: ConnId) -> &mut RelayConnection {
@@ -395,8 +403,7 @@ impl Program for Relay {
             self.turn();
             // After a FIN the client may still read its responses.
             if self.links.contains_key(&conn) && (!is_whole || !self.is_busy(conn)) {
-                self.lose(conn, Rejection::Closed);
-                self.links.remove(&conn);
+                self.leave_ended(conn);
             }
         }
         self.turn();

@@ -417,4 +417,15 @@ impl RelayConnection {
     pub(super) fn is_over(&self) -> bool {
         !self.is_closed && self.look().is_over() && !self.has_output()
     }
+
+    /// Whether all that is left to send to a client waits for windows that no longer open, since it sends no more.
+    pub(super) fn is_stuck(&self) -> bool {
+        let Half::Front(front) = &self.half else { return false };
+        let waits = |stream: &RequestId| front.session.buffered(*stream) > 0;
+        self.is_ended
+            && front.client.protocol.is_multiplexed()
+            && !front.session.has_output()
+            && !front.exchanges.is_empty()
+            && front.exchanges.keys().all(waits)
+    }
 }

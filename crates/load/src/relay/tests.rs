@@ -284,6 +284,7 @@ impl World {
 mod behind_h2;
 mod checks;
 mod clients;
+mod ended;
 mod health;
 mod lookups;
 mod several_servers;
