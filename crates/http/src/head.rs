@@ -101,9 +101,9 @@ impl Fields {
         }
     }
 
-    /// Bytes of the buffer in which they lie, with all else that lies there.
-    pub(crate) fn text_len(&self) -> usize {
-        self.text.len()
+    /// Bytes of memory that they take: the buffer in which they lie, with all else that lies there, and their places in it.
+    pub(crate) fn memory_len(&self) -> usize {
+        self.text.len() + self.spans.len() * size_of::<ByteSpan>()
     }
 
     /// How many fields.
@@ -207,9 +207,9 @@ impl RequestHead {
         }
     }
 
-    /// Bytes of memory that hold its text.
-    pub fn text_len(&self) -> usize {
-        self.method.len() + self.authority.len() + self.path.len() + self.fields.text_len()
+    /// Bytes of memory that it takes.
+    pub fn memory_len(&self) -> usize {
+        self.method.len() + self.authority.len() + self.path.len() + self.fields.memory_len()
     }
 
     /// A GET request.
@@ -323,6 +323,7 @@ mod tests {
     #[test]
     fn many_small_fields_take_little_room() {
         let fields = Fields::from_pairs(vec![("a", "b"); 1000]);
+        assert_eq!(fields.memory_len(), 2_000 + 16_000, "their places count");
         let text = fields.text.try_into_mut().expect("nobody else has it");
         assert!((2000..=4096).contains(&text.capacity()), "{}", text.capacity());
     }

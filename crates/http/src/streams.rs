@@ -206,7 +206,7 @@ impl<F: Framing> Streams<F> {
     fn poll_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front();
         if let Some(Event::Request { head, .. }) = &event {
-            self.unpolled_heads -= head.text_len();
+            self.unpolled_heads -= head.memory_len();
         }
         event
     }

@@ -164,7 +164,7 @@ impl<S: Site> Origin<S> {
         // RFC 9110, section 10.1.1: the client holds its content back until it hears this, or for a time of its own.
         let is_waiting = request.fields.get(b"expect").is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         let request = self.site.keep(request);
-        let kept = request.text_len();
+        let kept = request.memory_len();
         let MaxKept { connection, all } = self.config.max_kept;
         if kept > connection - self.session(conn).kept || kept > all - self.kept {
             let (session, cancelled) = (self.session(conn), UnderWay::new(request, now));

@@ -160,7 +160,7 @@ impl<F: Framing> Streams<F> {
         self.open(stream, id, Method::of(&head), pending_priority.or(priority).unwrap_or(field));
         self.abuse.note_content();
         self.expect_content(stream, &head.fields);
-        self.unpolled_heads += head.text_len();
+        self.unpolled_heads += head.memory_len();
         self.events.push_back(Event::Request { id, head });
         self.begin_body(stream, end)
     }

@@ -23,7 +23,7 @@ impl Relay {
     pub(super) fn begin(&mut self, front: StreamRef, head: &RequestHead) {
         let Some(head) = self.taken(front, head) else { return };
         let head = &*head;
-        let (kept, now) = (head.http1_len(), self.now);
+        let (kept, now) = (head.memory_len(), self.now);
         let MaxKept { connection, all } = self.config.max_kept;
         let room = all - self.kept;
         let Some(half) = self.link(front.0).as_front() else { return };
