@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from measure import FLIGHTS, LOADSTONE, RECORDED_ON, SITES, build, kept_loads, run, say, start_of
 
@@ -91,6 +92,11 @@ def named(url: str, status: int | None) -> tuple[str, bool]:
     return url.split("?")[0], status == 304
 
 
+def is_of_network(entry: dict[str, Any]) -> bool:
+    """Whether a server was asked, and neither a cache nor a service worker."""
+    return not entry.get("_fromCache") and not entry["response"].get("_fetchedViaServiceWorker")
+
+
 def apart(one: Requests, other: Requests) -> int:
     """Count the requests that only one of two visits makes."""
     return ((one - other) + (other - one)).total()
@@ -102,7 +108,7 @@ def asked(site: str, recording: Path) -> Asked:
     entries = json.loads(archive.extra(HAR))["log"]["entries"]
 
     def sent(number: int) -> Requests:
-        of_load = [one for one in entries if one["pageref"] == f"page_{number}" and not one.get("_fromCache")]
+        of_load = [one for one in entries if one["pageref"] == f"page_{number}" and is_of_network(one)]
         return Counter(named(one["request"]["url"], one["response"]["status"]) for one in of_load)
 
     page = Page.read(str(recording)).content

@@ -28,6 +28,7 @@ mod recorded_object;
 pub mod recording;
 mod redact;
 mod replayed;
+mod service_worker;
 mod summary;
 pub mod synthetic;
 mod visits;

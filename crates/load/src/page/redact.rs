@@ -31,7 +31,7 @@ const CLASSES: [&[u8]; 9] =
 
 /// Fields whose values are public: those that standards give to everybody, and what caches and servers say of
 /// themselves and by what they number requests. So are those that begin with one of [`PUBLIC_PREFIXES`].
-const PUBLIC: [&str; 116] = [
+const PUBLIC: [&str; 117] = [
     "accept",
     "accept-ch",
     "accept-charset",
@@ -102,6 +102,7 @@ const PUBLIC: [&str; 116] = [
     "sec-gpc",
     "server",
     "server-timing",
+    "service-worker",
     "status",
     "strict-transport-security",
     "surrogate-control",

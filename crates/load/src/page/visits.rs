@@ -8,6 +8,7 @@ use super::file::{Field, Need, Needed, ObjectSpec, On, PageError, PageFile};
 use super::heads::REQUEST_HEADER_BYTES;
 use super::prefetch::{Ahead, BroughtAhead, NextPage};
 use super::private_cache::{Again, CacheKey, again, is_kept_ahead, kept_as};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ impl PageFile {
         gap: Duration,
         next: Option<NextPage<'_>>,
     ) -> Result<Visits, PageError> {
+        let own: Vec<Cow<'_, PageFile>> =
+            (0..pages.len()).map(|at| pages[at].with_installed_workers(&pages[..at])).collect();
+        let pages: Vec<&PageFile> = own.iter().map(Cow::as_ref).collect();
         let with_next = |(at, page): (usize, &&PageFile)| match next.zip(pages.get(at + 1)) {
             Some((NextPage { taken_for, is_pushed, .. }, follows)) => {
                 page.prefetching(taken_for.filter(|_| at + 2 == pages.len()).unwrap_or(follows), is_pushed)
@@ -43,7 +47,7 @@ impl PageFile {
         };
         let loaded: Vec<PageFile> = pages.iter().enumerate().map(with_next).collect();
         let (mut cache, mut visited) = (BrowserCache::default(), Vec::new());
-        for ((page, own), visit) in loaded.iter().zip(pages).zip(0_u32..) {
+        for ((page, own), visit) in loaded.iter().zip(&pages).zip(0_u32..) {
             if visit > 0 && visit as usize + 1 == pages.len() && cache.kept.is_empty() {
                 return Err(PageError::NoHeads);
             }
