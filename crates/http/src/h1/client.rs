@@ -91,6 +91,10 @@ impl Session for Client {
             held.handle_input(input);
         }
         let result = self.reader.read(input, &mut self.responses);
+        if result.is_err() {
+            // A request made now would be answered by what cannot be read.
+            self.responses.after = After::Closes;
+        }
         if result.is_err() || self.responses.is_last && self.responses.outstanding.is_empty() {
             // There is nothing more to say on this connection.
             self.waiting.clear();

@@ -217,6 +217,13 @@ fn violations_are_named() {
 }
 
 #[test]
+fn bytes_after_a_response_leave_no_capacity_for_another_request() {
+    let (client, result) = client_after(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc and more");
+    assert_eq!(result, Err(PeerFault::UnexpectedResponse.into()));
+    assert_eq!((client.capacity(), client.is_closing()), (0, true));
+}
+
+#[test]
 fn a_head_is_accepted_up_to_its_limits_and_refused_beyond() {
     let with_fields = |count: usize| {
         let fields = (1..count).map(|at| format!("f{at}: x\r\n")).collect::<String>();

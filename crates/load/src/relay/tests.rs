@@ -391,6 +391,23 @@ fn a_server_that_fails_is_a_bad_gateway_before_its_response_and_a_reset_within_r
 }
 
 #[test]
+fn bytes_after_a_response_end_its_connection_and_harm_no_request_that_waits_for_it() {
+    let alone = PoolLimits { connections: 1, waiting: 9, client_share: 100, growth: PoolGrowth::AtOnce };
+    let mut world = World::with(Protocol::H2, |config| RelayConfig { pool: alone, ..config });
+    let streams = ["/1", "/2"].map(|path| world.get(path));
+    world.settle();
+    let (conn, ..) = world.requests().remove(0);
+    let more = Chunk::Bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n01234 and more"[..].into());
+    world.relay.handle_input(NOW, conn, TransportStream::TCP, &[more]);
+    world.settle();
+    let (other, id, _) = world.requests().remove(0);
+    world.respond(other, id, Body { id: BodyId(1), len: 5 });
+    world.settle();
+    assert_ne!(other, conn);
+    assert_eq!(streams.map(|stream| world.status(stream)), [Some(200); 2]);
+}
+
+#[test]
 fn content_of_unknown_length_passes_both_ways_with_its_trailers() {
     for protocol in EVERY {
         let mut world = World::new(protocol);
