@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 from conformance.programs import INTEROP, LOADSTONE, PATIENCE, address, edge, made, running
 from conformance.tally import Tally
 
+TIMEOUT = 20
+"""Seconds that a case waits for the edge: h2spec's 2 are too few on a machine that is busy."""
 WAYS: dict[str, tuple[list[str], list[str]]] = {
     "plaintext": (["--plaintext", "--protocol", "h2"], []),
     "TLS": ([], ["--tls", "--insecure"]),
@@ -32,7 +34,7 @@ def _through_an_edge(name: str, program: Path, origin: str, way: str) -> Tally:
     with edge(origin, *front) as served, tempfile.TemporaryDirectory() as folder:
         host, port = served.split(":")
         report = Path(folder) / "report.xml"
-        command = [str(program), "--strict", *asked, "-h", host, "-p", port]
+        command = [str(program), "--strict", "--timeout", str(TIMEOUT), *asked, "-h", host, "-p", port]
         command += ["--path", "/bytes/1000", "--junit-report", str(report)]
         # Its exit code says that a case has failed, as does the report.
         subprocess.run(command, stdout=subprocess.DEVNULL, timeout=PATIENCE, check=False)
@@ -47,8 +49,9 @@ def tally(name: str, report: str) -> Tally:
     for suite in ElementTree.fromstring(report).iter("testsuite"):
         for case in suite.iter("testcase"):
             line = f"{suite.get('name')}: {case.get('classname')}"
-            if case.find("failure") is not None or case.find("error") is not None:
-                failed.append(line)
+            faults = [fault for kind in ("failure", "error") if (fault := case.find(kind)) is not None]
+            if faults:
+                failed.append(f"{line}: {' '.join((faults[0].text or '').split())}")
             elif case.find("skipped") is not None:
                 skipped.append(line)
             else:

@@ -33,13 +33,21 @@ class Tally:
 
 
 def shown(tallies: Iterable[Tally]) -> str:
-    """Write a table, and below it what has not passed."""
+    """Write a table, below it what has not passed, and last, where a reader of a log looks, what fails."""
     rows = list(tallies)
     width = max((len(row.name) for row in rows), default=0)
     lines = [" " * width + "".join(f"{column:>12}" for column in COLUMNS)]
     lines += [f"{row.name:{width}}" + "".join(f"{count:>12}" for count in row.counts) for row in rows]
     for row in rows:
-        for column, said in zip(COLUMNS[1:], (row.failed, row.excused, row.unjudged), strict=True):
+        allowed = () if row.binding else row.failed
+        for column, said in zip(COLUMNS[1:], (allowed, row.excused, row.unjudged), strict=True):
             if said and row.named:
                 lines += ["", f"{row.name}, {column}:", *(f"  {line}" for line in said)]
+    for row in rows:
+        if not row.holds:
+            lines += [
+                "",
+                f"{row.name} fails:",
+                *(f"  {line}" for line in row.failed or ["no test has passed"]),
+            ]
     return "\n".join(lines) + "\n"

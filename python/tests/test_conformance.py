@@ -56,37 +56,52 @@ def test_a_required_failure_and_a_suite_that_ran_nothing_do_not_hold(tally: Tall
     assert tally.holds is holds
 
 
-def test_the_table_counts_all_and_names_what_has_not_passed() -> None:
+def test_the_table_counts_all_and_ends_with_what_does_not_hold() -> None:
     table = shown(
-        [Tally("one", 12, ["x: bad"], ["y: old"], ["z: late"]), Tally("two", 3, ["quiet"], named=False)]
+        [
+            Tally("one", 12, ["x: bad"], ["y: old"], ["z: late"]),
+            Tally("two", 3, ["quiet"], binding=False, named=False),
+            Tally("wish", 2, ["w: no"], binding=False),
+            Tally("none"),
+        ]
     )
     assert table.splitlines() == [
-        "         passed      failed     excused  not judged",
-        "one          12           1           1           1",
-        "two           3           1           0           0",
-        "",
-        "one, failed:",
-        "  x: bad",
+        "          passed      failed     excused  not judged",
+        "one           12           1           1           1",
+        "two            3           1           0           0",
+        "wish           2           1           0           0",
+        "none           0           0           0           0",
         "",
         "one, excused:",
         "  y: old",
         "",
         "one, not judged:",
         "  z: late",
+        "",
+        "wish, failed:",
+        "  w: no",
+        "",
+        "one fails:",
+        "  x: bad",
+        "",
+        "none fails:",
+        "  no test has passed",
     ]
 
 
 def test_cases_of_h2spec_are_read_from_its_report() -> None:
     report = """<testsuites><testsuite name="3.1. DATA">
         <testcase classname="good"></testcase>
-        <testcase classname="bad"><failure>x</failure></testcase>
+        <testcase classname="bad"><failure>
+            why
+            it is</failure></testcase>
         <testcase classname="broken"><error>x</error></testcase>
         <testcase classname="left"><skipped></skipped></testcase>
     </testsuite>
     <testsuite name="3.2. HEADERS"><testcase classname="good"></testcase></testsuite></testsuites>"""
     tally = h2spec.tally("h2spec", report)
     assert tally.counts == (2, 2, 0, 1)
-    assert tally.failed == ["3.1. DATA: bad", "3.1. DATA: broken"]
+    assert tally.failed == ["3.1. DATA: bad: why it is", "3.1. DATA: broken: x"]
     assert not tally.holds
 
 
